@@ -1,0 +1,53 @@
+/*
+ * settings.h - the numbers and switches of one server, and of the whole process, that the core obeys.
+ *
+ * Plain values: who set them (a file, the command line, an embedding program) is the business of
+ * ops/options.c, whose table names each one, its bounds, its default and its help text.
+ */
+#ifndef HF_CORE_SETTINGS_H
+#define HF_CORE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hf_retry_policy { HF_RETRY_NEVER, HF_RETRY_IDEMPOTENT };
+enum hf_isolation { HF_ISOLATION_SHARED, HF_ISOLATION_SESSION };
+enum hf_prefix { HF_PREFIX_ALWAYS, HF_PREFIX_NEVER };
+
+struct hf_backoff_settings {
+    uint32_t min_ms, max_ms;
+    double jitter; /* 0: none, 1: the whole delay is random */
+    uint32_t window_ms;
+    int32_t attempts;       /* -1: no limit; for a server that was connected once */
+    int32_t first_attempts; /* for one that never was */
+    uint32_t probe_ms;      /* 0: no probes */
+};
+
+struct hf_liveness_settings {
+    uint32_t timeout_ms, gap_ms, failures;
+};
+
+struct hf_settings { /* one server */
+    bool lazy;
+    uint32_t idle_ms; /* 0: never stopped for idleness */
+    uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms;
+    uint32_t start_timeout_ms, list_wait_ms, relist_ms;
+    struct hf_backoff_settings reconnect;
+    struct hf_liveness_settings liveness;
+    uint32_t close_ms, term_ms, kill_ms, eof_ms, drain_ms, stall_ms;
+    bool overlap, stateful;
+    enum hf_isolation isolation;
+    uint32_t max_runtimes;
+    uint32_t max_in_flight; /* 0: no limit */
+    uint32_t max_waiting;
+    enum hf_retry_policy retry;
+    enum hf_prefix prefix;
+};
+
+struct hf_limits { /* the whole process */
+    uint64_t max_message_bytes, max_buffered_bytes;
+    uint32_t max_depth;
+    uint64_t page_bytes;
+};
+
+#endif

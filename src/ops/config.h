@@ -1,0 +1,79 @@
+/*
+ * config.h - the `mcpServers` file that people already have, read into plain structs.
+ *
+ * Two kinds of mistakes. Those of the file (syntax, wrong type, duplicate server, unknown key of ours)
+ * refuse it whole: hf_config_parse says line, key and what to do. Those of one server (missing
+ * variable, no such command or cwd) leave `problem` on that server; the others start.
+ */
+#ifndef HF_OPS_CONFIG_H
+#define HF_OPS_CONFIG_H
+
+#include "base/err.h"
+#include "base/span.h"
+#include "core/settings.h"
+
+struct hf_pair {
+    char *key, *value;
+};
+
+enum hf_inherit { HF_INHERIT_LISTED, HF_INHERIT_ALL }; /* which of our variables a child gets */
+
+struct hf_server_config {
+    char *name;
+    char *command;
+    char **args; /* NULL-terminated, without the command */
+    struct hf_pair *env;
+    size_t env_count;
+    char *cwd; /* NULL: ours */
+    bool disabled;
+    enum hf_inherit inherit;
+    char **inherit_globs; /* NULL-terminated: variables given beside the usual ones */
+    char **allow, **deny; /* NULL-terminated globs over the server's own names */
+    struct hf_pair *rename, *describe;
+    size_t rename_count, describe_count;
+    struct hf_settings settings;
+    char *problem; /* NULL, or why this server cannot be started */
+};
+
+enum hf_log_level { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN, HF_LOG_ERROR };
+enum hf_log_format { HF_LOG_TEXT, HF_LOG_JSON };
+
+struct hf_config {
+    struct hf_server_config *servers; /* in the file's order */
+    size_t server_count;
+    struct hf_limits limits;
+    enum hf_log_level log_level;
+    enum hf_log_format log_format;
+    char **warnings; /* NULL-terminated sentences */
+};
+
+/* Environment look-up, so that tests and embedders decide what ${VAR} sees. */
+typedef const char *(*hf_getenv)(const char *name, void *context);
+
+/* Empty config with every default set. */
+void hf_config_init(struct hf_config *config);
+void hf_config_done(struct hf_config *config);
+void hf_server_config_done(struct hf_server_config *server);
+void hf_server_config_init(struct hf_server_config *server, const char *name); /* defaults */
+
+HF_MUST_CHECK bool hf_config_parse(struct hf_config *config, struct hf_span text, hf_getenv env,
+                                   void *env_context, struct hf_err *err);
+
+/* One option of the command line, "wait-ms" or "reconnect-min-ms", for every server of the config
+ * and for the process. `value` may be NULL for a switch. */
+HF_MUST_CHECK bool hf_config_option(struct hf_config *config, const char *option, const char *value,
+                                    struct hf_err *err);
+/* Whether `option` takes a value (a switch does not): 1, 0, or -1 if there is no such option. */
+int hf_config_option_arity(const char *option);
+
+/* A server made from a command line: `holdfast run [--name N] -- CMD ARGS…` */
+HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
+                                         char *const *argv, struct hf_err *err);
+
+/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`. */
+void hf_config_look(struct hf_config *config);
+
+/* Two servers with the same text here need no restart on reload. */
+bool hf_server_config_same(const struct hf_server_config *a, const struct hf_server_config *b);
+
+#endif

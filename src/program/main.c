@@ -1,0 +1,50 @@
+/* main.c - finds the command and runs it. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+
+static const struct command *const commands[] = { &command_version };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static bool asks_for_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+}
+
+static void print_overview(FILE *to)
+{
+    fprintf(to, "holdfast keeps MCP servers connected and gives every tool call one truthful answer.\n"
+                "\nUsage:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "  %-44s %s\n", commands[i]->usage, commands[i]->summary);
+    fprintf(to, "\n`holdfast COMMAND --help` tells more about one of them.\n");
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            printf("%s\n    %s\n\n%s", command->usage, command->summary, command->help);
+            return EXIT_WELL;
+        }
+    return command->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (asks_for_help(argv[1])) {
+        print_overview(stdout);
+        return EXIT_WELL;
+    }
+    const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(commands[i]->name, name))
+            return run_command(commands[i], argc - 1, argv + 1);
+    fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n", argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,43 @@
+/*
+ * jsonrpc.h - one JSON-RPC message, as spans into its text.
+ *
+ * The envelope only: what the methods mean is mcp.h. Ids stay raw bytes.
+ */
+#ifndef HF_WIRE_JSONRPC_H
+#define HF_WIRE_JSONRPC_H
+
+#include "base/buf.h"
+#include "base/span.h"
+#include "wire/json.h"
+
+enum hf_msg_kind {
+    HF_MSG_REQUEST,      /* id and method */
+    HF_MSG_NOTIFICATION, /* method, no id */
+    HF_MSG_RESULT,       /* id and result */
+    HF_MSG_ERROR,        /* error; id may be null or absent */
+};
+
+struct hf_msg {
+    enum hf_msg_kind kind;
+    struct hf_span text;   /* the whole message, white space around it cut off */
+    struct hf_span id;     /* raw, p == NULL if absent */
+    struct hf_span method; /* unquoted raw text; a method with escapes in it is refused */
+    struct hf_span params, result, error;
+};
+
+enum hf_msg_status {
+    HF_MSG_OK,
+    HF_MSG_NOT_JSON,     /* -32700 */
+    HF_MSG_NOT_A_REQUEST /* -32600: JSON, but no JSON-RPC 2.0 message; `id` is set where there is a usable one */
+};
+
+/* Checks the text and finds the parts. "jsonrpc" must be "2.0"; an id is a string or a number (null only
+ * in an error response); params an object or array; result and error exclude each other. On anything but
+ * OK `err` says what is wrong and where. */
+HF_MUST_CHECK enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max,
+                                              struct hf_msg *ret_msg, struct hf_err *err);
+
+/* Replaces raw newlines (legal white space between tokens) so that a message fits on one line. */
+void hf_msg_to_one_line(char *text, size_t n);
+
+#endif
