@@ -1,12 +1,21 @@
 /*
  * holdfast.h - the public door of libholdfast.
  *
- * libholdfast keeps connections to MCP servers alive for its clients and gives every request exactly
- * one truthful answer. It runs on the caller's thread and event loop: poll hf_fd(), wait at most
- * hf_timeout_ms(), call hf_step(). No function blocks. All types are opaque.
+ * libholdfast keeps connections to MCP servers alive for its clients and gives every request
+ * exactly one truthful answer. It runs on the caller's thread and event loop: poll hf_fd() for
+ * input, wait at most hf_timeout_ms(), call hf_step(). No function blocks, except hf_run. All types
+ * are opaque.
+ *
+ * Callbacks come from inside hf_step and the calls below; any function may be called from them
+ * except hf_close. A program should ignore SIGPIPE, and should be a child subreaper (prctl
+ * PR_SET_CHILD_SUBREAPER) if a killed guard must not leave a server's processes behind.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +23,82 @@ extern "C" {
 
 #define HF_API __attribute__((visibility("default")))
 
+struct hf;        /* one holdfast: servers, clients and the calls between them */
+struct hf_client; /* one client in this process */
+struct hf_config;
+
+enum { HF_ERROR_SIZE = 512 }; /* of the text that says why a function returned NULL or false */
+
 HF_API const char *hf_version(void);
+
+/* ---- configuration ---- */
+
+HF_API struct hf_config *hf_config_new(void);
+HF_API void hf_config_free(struct hf_config *config); /* NULL accepted */
+/* The `mcpServers` file. Refused whole, with line and key, if it is wrong. */
+HF_API bool hf_config_read(struct hf_config *config, const char *text, size_t length,
+                           char error[HF_ERROR_SIZE]);
+HF_API bool hf_config_read_file(struct hf_config *config, const char *path,
+                                char error[HF_ERROR_SIZE]);
+/* One server from a command line; argv ends in NULL. `name` NULL: after the command. */
+HF_API bool hf_config_command(struct hf_config *config, const char *name, char *const *argv,
+                              char error[HF_ERROR_SIZE]);
+/* An option by its command line name, "wait-ms"; before or after the servers are added. */
+HF_API bool hf_config_set(struct hf_config *config, const char *option, const char *value,
+                          char error[HF_ERROR_SIZE]);
+HF_API bool hf_config_knows(const char *option);
+/* Reports, one line each, what would keep servers from starting, and warnings. Returns how many
+ * servers have a problem. */
+HF_API size_t hf_config_check(struct hf_config *config,
+                              void (*say)(void *context, const char *line), void *context);
+HF_API size_t hf_config_server_count(const struct hf_config *config);
+HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
+
+/* ---- life ---- */
+
+/* Starts the servers. The config stays the caller's and may be freed. */
+HF_API struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE]);
+/* One log line for each thing worth knowing, to a descriptor that stays the caller's. */
+HF_API bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE]);
+/* Waiting calls are answered now, dispatched ones have drainMs; then every server is closed. */
+HF_API void hf_stop(struct hf *hf);
+HF_API bool hf_is_stopped(const struct hf *hf);
+HF_API void hf_close(struct hf *hf); /* at once; what still runs is killed. NULL accepted */
+
+HF_API int hf_fd(const struct hf *hf);
+HF_API int hf_timeout_ms(struct hf *hf); /* -1: no need to wake up by time */
+HF_API void hf_step(struct hf *hf);
+HF_API void hf_run(struct hf *hf); /* steps until stopped */
+/* For a program: the first such signal is hf_stop, the second ends hf_run at once. */
+HF_API bool hf_stop_on_signal(struct hf *hf, int signum);
+
+/* ---- clients ---- */
+
+typedef void (*hf_on_message)(void *context, const char *message, size_t length);
+/* `server` NULL: all of them, names prefixed; else that one under its own names. */
+HF_API struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_message on_message,
+                                        void *context);
+HF_API void hf_client_send(struct hf_client *client, const char *message, size_t length);
+HF_API void hf_client_close(struct hf_client *client);
+
+/* One client that speaks lines on two descriptors. When it has gone, holdfast stops. */
+HF_API bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
+                           char error[HF_ERROR_SIZE]);
+
+/* ---- operators ---- */
+
+enum hf_answer { HF_DONE, HF_REFUSED, HF_NO_SUCH_SERVER };
+HF_API enum hf_answer hf_enable(struct hf *hf, const char *server);
+HF_API enum hf_answer hf_disable(struct hf *hf, const char *server);
+HF_API enum hf_answer hf_restart(struct hf *hf, const char *server);
+HF_API enum hf_answer hf_reconnect(struct hf *hf, const char *server);
+HF_API enum hf_answer hf_remove(struct hf *hf, const char *server);
+
+/* Facts about a server; NULL or 0 if there is no such server. */
+HF_API const char *hf_state(struct hf *hf, const char *server);
+HF_API const char *hf_reason(struct hf *hf, const char *server);
+HF_API long hf_pid(struct hf *hf, const char *server);
+HF_API uint64_t hf_generation(struct hf *hf, const char *server);
 
 #ifdef __cplusplus
 }

@@ -9,13 +9,13 @@ enum { FIRST_CAP = 256 };
 void hf_buf_init(struct hf_buf *b, size_t max)
 {
     assert(max > 0);
-    *b = (struct hf_buf){ .max = max };
+    *b = (struct hf_buf) { .max = max };
 }
 
 void hf_buf_done(struct hf_buf *b)
 {
     hf_free(b->p);
-    *b = (struct hf_buf){ .max = b->max };
+    *b = (struct hf_buf) { .max = b->max };
 }
 
 bool hf_buf_reserve(struct hf_buf *b, size_t n)
@@ -68,7 +68,7 @@ void hf_buf_add_str(struct hf_buf *b, const char *text)
 
 void hf_buf_add_char(struct hf_buf *b, char c)
 {
-    hf_buf_add(b, (struct hf_span){ &c, 1 });
+    hf_buf_add(b, (struct hf_span) { &c, 1 });
 }
 
 void hf_buf_add_u64(struct hf_buf *b, uint64_t value)
@@ -79,7 +79,7 @@ void hf_buf_add_u64(struct hf_buf *b, uint64_t value)
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value);
-    hf_buf_add(b, (struct hf_span){ digits + at, sizeof digits - at });
+    hf_buf_add(b, (struct hf_span) { digits + at, sizeof digits - at });
 }
 
 void hf_buf_printf(struct hf_buf *b, const char *format, ...)
@@ -91,7 +91,7 @@ void hf_buf_printf(struct hf_buf *b, const char *format, ...)
     va_end(args);
     assert(n >= 0);
     if (!hf_buf_reserve(b, (size_t)n + 1))
-        hf_buf_add(b, (struct hf_span){ NULL, b->max }); /* says so and aborts */
+        hf_buf_add(b, (struct hf_span) { NULL, b->max }); /* says so and aborts */
     (void)vsnprintf(b->p + b->end, (size_t)n + 1, format, again);
     va_end(again);
     b->end += (size_t)n;

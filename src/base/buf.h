@@ -26,7 +26,7 @@ void hf_buf_done(struct hf_buf *b); /* may be used again after an init */
 
 static inline struct hf_span hf_buf_span(const struct hf_buf *b)
 {
-    return (struct hf_span){ b->p + b->start, b->end - b->start };
+    return (struct hf_span) { b->p + b->start, b->end - b->start };
 }
 static inline size_t hf_buf_len(const struct hf_buf *b)
 {
@@ -46,6 +46,7 @@ void hf_buf_printf(struct hf_buf *b, const char *format, ...) HF_PRINTF(2, 3);
 
 void hf_buf_consume(struct hf_buf *b, size_t n); /* drops `n` bytes at the front */
 void hf_buf_clear(struct hf_buf *b);             /* keeps the memory */
-void hf_buf_shrink(struct hf_buf *b, size_t keep); /* an empty buffer gives back what is over `keep` */
+void hf_buf_shrink(struct hf_buf *b,
+                   size_t keep); /* an empty buffer gives back what is over `keep` */
 
 #endif

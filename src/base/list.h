@@ -54,11 +54,12 @@ static inline void hf_list_push_front(struct hf_link *list, struct hf_link *l)
 
 /* `item` may be unlinked or freed inside the loop; its successor may not. */
 #define HF_LIST_EACH_SAFE(item, list, type, member)                                                \
-    for (struct hf_link *hf_it_ = (list)->next, *hf_next_ = hf_it_->next;                          \
-         hf_it_ != (list) && ((item) = HF_ITEM(hf_it_, type, member), 1);                          \
-         hf_it_ = hf_next_, hf_next_ = hf_it_->next)
+    for (struct hf_link *item##_link_ = (list)->next, *item##_next_ = item##_link_->next;          \
+         item##_link_ != (list) && ((item) = HF_ITEM(item##_link_, type, member), 1);              \
+         item##_link_ = item##_next_, item##_next_ = item##_link_->next)
 #define HF_LIST_EACH(item, list, type, member)                                                     \
-    for (struct hf_link *hf_it_ = (list)->next;                                                    \
-         hf_it_ != (list) && ((item) = HF_ITEM(hf_it_, type, member), 1); hf_it_ = hf_it_->next)
+    for (struct hf_link *item##_link_ = (list)->next;                                              \
+         item##_link_ != (list) && ((item) = HF_ITEM(item##_link_, type, member), 1);              \
+         item##_link_ = item##_link_->next)
 
 #endif

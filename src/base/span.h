@@ -16,13 +16,13 @@ struct hf_span {
     size_t n;
 };
 
-#define HF_SPAN(literal) ((struct hf_span){ "" literal, sizeof(literal) - 1 })
+#define HF_SPAN(literal) ((struct hf_span) { "" literal, sizeof(literal) - 1 })
 /* for printf's "%.*s" */
 #define HF_FMT(span) (int)(span).n, (span).p
 
 static inline struct hf_span hf_span_of(const char *text)
 {
-    return (struct hf_span){ text, text ? strlen(text) : 0 };
+    return (struct hf_span) { text, text ? strlen(text) : 0 };
 }
 
 static inline bool hf_span_eq(struct hf_span a, struct hf_span b)
@@ -43,8 +43,8 @@ static inline bool hf_span_starts(struct hf_span a, struct hf_span prefix)
 /* The part of `a` from `from` on. */
 static inline struct hf_span hf_span_from(struct hf_span a, size_t from)
 {
-    return from >= a.n ? (struct hf_span){ a.p + a.n, 0 }
-                       : (struct hf_span){ a.p + from, a.n - from };
+    return from >= a.n ? (struct hf_span) { a.p + a.n, 0 }
+                       : (struct hf_span) { a.p + from, a.n - from };
 }
 
 #endif

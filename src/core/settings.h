@@ -1,5 +1,6 @@
 /*
- * settings.h - the numbers and switches of one server, and of the whole process, that the core obeys.
+ * settings.h - the numbers and switches of one server, and of the whole process, that the core
+ * obeys.
  *
  * Plain values: who set them (a file, the command line, an embedding program) is the business of
  * ops/options.c, whose table names each one, its bounds, its default and its help text.

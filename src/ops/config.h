@@ -1,9 +1,9 @@
 /*
  * config.h - the `mcpServers` file that people already have, read into plain structs.
  *
- * Two kinds of mistakes. Those of the file (syntax, wrong type, duplicate server, unknown key of ours)
- * refuse it whole: hf_config_parse says line, key and what to do. Those of one server (missing
- * variable, no such command or cwd) leave `problem` on that server; the others start.
+ * Two kinds of mistakes. Those of the file (syntax, wrong type, duplicate server, unknown key of
+ * ours) refuse it whole: hf_config_parse says line, key and what to do. Those of one server
+ * (missing variable, no such command or cwd) leave `problem` on that server; the others start.
  */
 #ifndef HF_OPS_CONFIG_H
 #define HF_OPS_CONFIG_H
@@ -45,35 +45,47 @@ struct hf_config {
     enum hf_log_level log_level;
     enum hf_log_format log_format;
     char **warnings; /* NULL-terminated sentences */
+
+    /* private to ops/config*.c */
+    struct hf_server_config defaults; /* what the next server begins with */
+    struct hf_override *overrides;    /* the command line, to be laid over what a file says */
+    size_t override_count;
 };
 
 /* Environment look-up, so that tests and embedders decide what ${VAR} sees. */
-typedef const char *(*hf_getenv)(const char *name, void *context);
+typedef const char *(*hf_getenv)(const char *name, void *context); /* NULL: not set */
 
 /* Empty config with every default set. */
 void hf_config_init(struct hf_config *config);
 void hf_config_done(struct hf_config *config);
 void hf_server_config_done(struct hf_server_config *server);
 void hf_server_config_init(struct hf_server_config *server, const char *name); /* defaults */
+void hf_server_config_copy(struct hf_server_config *to, const struct hf_server_config *from);
 
+/* Once per config; options may be given before or after. After a failure only hf_config_done. */
 HF_MUST_CHECK bool hf_config_parse(struct hf_config *config, struct hf_span text, hf_getenv env,
                                    void *env_context, struct hf_err *err);
 
-/* One option of the command line, "wait-ms" or "reconnect-min-ms", for every server of the config
- * and for the process. `value` may be NULL for a switch. */
+/* One option of the command line, "wait-ms" or "reconnect-min-ms", for the process and for every
+ * server, also those that come later. Beats the file. Of an option that adds (--allow, --env) each
+ * call adds one value; the first drops what the file says, except in objects: they are joined. */
 HF_MUST_CHECK bool hf_config_option(struct hf_config *config, const char *option, const char *value,
                                     struct hf_err *err);
-/* Whether `option` takes a value (a switch does not): 1, 0, or -1 if there is no such option. */
+/* How many values `option` takes: 1 (in this version each does, "--overlap false"), or -1 if there
+ * is no such option. */
 int hf_config_option_arity(const char *option);
 
-/* A server made from a command line: `holdfast run [--name N] -- CMD ARGS…` */
+/* A server made from a command line: `holdfast run [--name N] -- CMD ARGS…`. It inherits our whole
+ * environment. Without a name it gets the last part of the command's. */
 HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
                                          char *const *argv, struct hf_err *err);
 
-/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`. */
+/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`. For
+ * `check`: a running proxy tries anyway, since a binary may appear later. */
 void hf_config_look(struct hf_config *config);
 
-/* Two servers with the same text here need no restart on reload. */
+/* Same in all that its process was started with: on reload such a server needs no restart, only
+ * its other settings taken over. */
 bool hf_server_config_same(const struct hf_server_config *a, const struct hf_server_config *b);
 
 #endif

@@ -6,14 +6,37 @@
 #ifndef HF_PROGRAM_COMMAND_H
 #define HF_PROGRAM_COMMAND_H
 
+#include <stdbool.h>
+#include "holdfast/holdfast.h"
+
 enum { EXIT_WELL = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct command {
     const char *name, *usage, *summary;
-    const char *help; /* paragraphs printed under the usage by `holdfast NAME --help` */
+    const char *help;   /* paragraphs printed under the usage by `holdfast NAME --help` */
+    bool takes_options; /* then --help lists them too */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_version;
+extern const struct command command_run, command_stdio, command_check, command_version;
+
+/* ---- what run, stdio and check have in common ---- */
+
+struct line { /* a command line, read */
+    struct hf_config *config;
+    const char *file; /* -c FILE */
+    const char *name; /* --name N */
+    char **command;   /* after "--", ended by NULL */
+};
+
+/* Options into `config`; what is wrong is said on stderr and false returned. Free with line_done.
+ */
+bool line_read(struct line *line, const char *who, int argc, char **argv);
+void line_done(struct line *line);
+/* The file of -c, else the usual one, into the config. */
+bool line_read_file(struct line *line, const char *who);
+
+/* Serves stdin and stdout until the client has gone or a signal comes. */
+int serve_stdio(const struct hf_config *config, const char *server, const char *who);
 
 #endif

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "command.h"
 
-static const struct command *const commands[] = { &command_version };
+static const struct command *const commands[] = { &command_run, &command_stdio, &command_check,
+                                                  &command_version };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static bool asks_for_help(const char *word)
@@ -14,8 +15,9 @@ static bool asks_for_help(const char *word)
 
 static void print_overview(FILE *to)
 {
-    fprintf(to, "holdfast keeps MCP servers connected and gives every tool call one truthful answer.\n"
-                "\nUsage:\n");
+    fprintf(to,
+            "holdfast keeps MCP servers connected and gives every tool call one truthful answer.\n"
+            "\nUsage:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(to, "  %-44s %s\n", commands[i]->usage, commands[i]->summary);
     fprintf(to, "\n`holdfast COMMAND --help` tells more about one of them.\n");
@@ -26,6 +28,8 @@ static int run_command(const struct command *command, int argc, char **argv)
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             printf("%s\n    %s\n\n%s", command->usage, command->summary, command->help);
+            if (command->takes_options)
+                printf("\n%s", hf_options_text());
             return EXIT_WELL;
         }
     return command->run(argc, argv);
@@ -45,6 +49,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!strcmp(commands[i]->name, name))
             return run_command(commands[i], argc - 1, argv + 1);
-    fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n", argv[1]);
+    fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
+            argv[1]);
     return EXIT_USAGE;
 }

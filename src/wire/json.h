@@ -27,6 +27,8 @@ enum hf_json_type {
 
 /* ---- at the border: one value, white space around it allowed, nothing else ---- */
 
+enum { HF_JSON_DEPTH_MAX = 4096 }; /* a larger depth_max counts as this one */
+
 struct hf_json_error {
     const char *what; /* a constant sentence part: "a string is not closed" */
     size_t at;        /* byte offset in the text */
@@ -35,7 +37,8 @@ HF_MUST_CHECK bool hf_json_check(struct hf_span text, unsigned depth_max,
                                  struct hf_json_error *ret_error);
 
 /* As hf_json_check for a text that must be an object; also gives the raw spans of the top-level
- * members named in `keys` (values[i].p == NULL where absent). One of them twice is an error. */
+ * members named in `keys` (values[i].p == NULL where absent). One of them twice is an error. After
+ * a failure `values` mean nothing. */
 HF_MUST_CHECK bool hf_json_check_object(struct hf_span text, unsigned depth_max,
                                         const struct hf_span *keys, size_t key_count,
                                         struct hf_span *values, struct hf_json_error *ret_error);
@@ -45,7 +48,7 @@ HF_MUST_CHECK bool hf_json_check_object(struct hf_span text, unsigned depth_max,
 enum hf_json_type hf_json_type(struct hf_span value);
 
 /* Walks an object or an array: `for (it = hf_json_iter(v); hf_json_next(&it);)`. In an array
- * `key` is empty. `key` is the raw text between the quotes, `value` is without white space around. */
+ * `key` is empty. `key` is the raw text between the quotes, `value` has no white space around. */
 struct hf_json_iter {
     const char *at, *end;
     struct hf_span key, value;
@@ -61,12 +64,13 @@ struct hf_span hf_json_get(struct hf_span object, struct hf_span name);
 struct hf_span hf_json_path(struct hf_span object, size_t depth, const struct hf_span *names);
 
 bool hf_json_is_true(struct hf_span value);
-HF_MUST_CHECK bool hf_json_int(struct hf_span value, int64_t *ret); /* an integer that fits; "1.0" is not */
-HF_MUST_CHECK bool hf_json_double(struct hf_span value, double *ret);
-/* Appends the unescaped string; false if it is no string or does not fit the buffer. A lone
- * surrogate becomes U+FFFD. */
+/* An integer that fits; "1.0" and "1e3" are none. */
+HF_MUST_CHECK bool hf_json_int(struct hf_span value, int64_t *ret);
+HF_MUST_CHECK bool hf_json_double(struct hf_span value, double *ret); /* not if infinite: 1e400 */
+/* Appends the unescaped string; false if it is no string or does not fit the buffer, which then
+ * is as it was. A lone surrogate becomes U+FFFD. */
 HF_MUST_CHECK bool hf_json_unescape(struct hf_span string_value, struct hf_buf *out);
-/* A string value compared with plain bytes. */
+/* A string value compared with plain bytes. A lone surrogate equals no bytes. */
 bool hf_json_string_is(struct hf_span string_value, struct hf_span bytes);
 /* Same value by meaning as far as ids need it: strings unescaped, everything else by bytes. */
 bool hf_json_same_scalar(struct hf_span a, struct hf_span b);
@@ -85,16 +89,17 @@ void hf_json_add_comma(struct hf_buf *out);
 enum { HF_JSON_SKIM_ID_MAX = 128 };
 struct hf_json_skim {
     /* private */
-    unsigned depth;
+    uint64_t depth;
     uint8_t mode, flags;
-    uint16_t key_len;
-    char key[16];
-    uint16_t id_len;
+    uint8_t key_len;
+    char key[36]; /* "method" with every letter escaped just fits */
+    uint8_t id_len;
     char id[HF_JSON_SKIM_ID_MAX];
 };
 void hf_json_skim_init(struct hf_json_skim *s);
 void hf_json_skim_feed(struct hf_json_skim *s, struct hf_span bytes); /* cut anywhere */
-/* The raw text of the top-level "id", or an empty span: none seen, too long, or seen twice. */
+/* The raw text of the top-level "id", itself checked; or an empty span: none seen, seen twice, too
+ * long, neither string nor number, or the text is no object. */
 struct hf_span hf_json_skim_id(const struct hf_json_skim *s);
 /* Whether a top-level "method" was seen: then the id is the peer's own. */
 bool hf_json_skim_has_method(const struct hf_json_skim *s);

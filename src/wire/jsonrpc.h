@@ -27,13 +27,16 @@ struct hf_msg {
 
 enum hf_msg_status {
     HF_MSG_OK,
-    HF_MSG_NOT_JSON,     /* -32700 */
-    HF_MSG_NOT_A_REQUEST /* -32600: JSON, but no JSON-RPC 2.0 message; `id` is set where there is a usable one */
+    HF_MSG_NOT_JSON, /* -32700 */
+    /* -32600: JSON, but no JSON-RPC 2.0 message; `id` is set where there is a usable one, and
+     * `method` where there is one: an answer that went wrong has an id and no method. */
+    HF_MSG_NOT_A_REQUEST
 };
 
-/* Checks the text and finds the parts. "jsonrpc" must be "2.0"; an id is a string or a number (null only
- * in an error response); params an object or array; result and error exclude each other. On anything but
- * OK `err` says what is wrong and where. */
+/* Checks the text and finds the parts. "jsonrpc" must be "2.0"; an id is a string or a number
+ * (null only in an error response); params an object or array; error an object; method, result and
+ * error exclude each other. None of these keys may stand twice. On anything but OK `err` says what
+ * is wrong and where. */
 HF_MUST_CHECK enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max,
                                               struct hf_msg *ret_msg, struct hf_err *err);
 

@@ -1,0 +1,298 @@
+/* stdio.c - see stdio.h. */
+#include "backend/stdio.h"
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "io/proc.h"
+#include "io/stream.h"
+#include "ops/env.h"
+#include "wire/line.h"
+
+enum {
+    READ_SIZE = 64 * 1024,
+    READS_A_TURN = 16, /* then the others have their turn */
+    SPANS_A_WRITE = 256,
+    STDERR_LINE_MAX = 4096,
+};
+
+struct hf_child {
+    struct hf_flush flush;
+    struct hf_shell *shell;
+    struct hf_runtime *runtime;
+    struct hf_proc *proc;
+    struct hf_stream *in, *out, *err;
+    struct hf_watch *in_watch, *out_watch, *err_watch;
+    struct hf_lines out_lines, err_lines;
+    hf_on_stderr on_stderr;
+    void *context;
+    bool is_frozen;
+};
+
+/* ---- the process ---- */
+
+static void on_started(void *context, pid_t pid)
+{
+    struct hf_child *child = context;
+    hf_runtime_started(child->runtime, pid, hf_shell_now(child->shell));
+    hf_shell_pump(child->shell);
+}
+
+static void on_exec_failed(void *context, int error, const char *what)
+{
+    struct hf_child *child = context;
+    char why[200];
+    (void)snprintf(why, sizeof why, "%s: %s", what, strerror(error));
+    hf_runtime_no_exec(child->runtime, why, hf_shell_now(child->shell));
+    hf_shell_pump(child->shell);
+}
+
+static void on_exited(void *context, int wait_status)
+{
+    struct hf_child *child = context;
+    hf_runtime_exited(child->runtime, wait_status, hf_shell_now(child->shell));
+    hf_shell_pump(child->shell);
+}
+
+static void on_all_gone(void *context)
+{
+    struct hf_child *child = context;
+    hf_runtime_tree_gone(child->runtime, hf_shell_now(child->shell));
+    hf_shell_pump(child->shell);
+}
+
+/* The guard is dead, and the server with it or about to be: its exit status is lost. */
+static void on_guard_lost(void *context)
+{
+    on_exited(context, 9); /* as if killed: SIGKILL */
+}
+
+static const struct hf_proc_events proc_events = {
+    .started = on_started,
+    .exec_failed = on_exec_failed,
+    .exited = on_exited,
+    .all_gone = on_all_gone,
+    .guard_lost = on_guard_lost,
+};
+
+/* ---- what it says ---- */
+
+static void stop_watching(struct hf_watch **watch)
+{
+    hf_watch_free(*watch);
+    *watch = NULL;
+}
+
+static void take_lines(struct hf_child *child, bool is_end)
+{
+    for (;;) {
+        struct hf_span line;
+        const uint64_t now = hf_shell_now(child->shell);
+        switch (is_end ? hf_lines_last(&child->out_lines, &line)
+                       : hf_lines_next(&child->out_lines, &line)) {
+        case HF_LINE_NONE: return;
+        case HF_LINE_WHOLE: hf_runtime_line(child->runtime, line, now); break;
+        case HF_LINE_OVER:
+            hf_runtime_line_over(child->runtime, hf_lines_over(&child->out_lines), now);
+            break;
+        }
+        hf_shell_pump(child->shell);
+        if (!child->out_watch)
+            return; /* released meanwhile */
+    }
+}
+
+static void on_stdout(void *context, unsigned events)
+{
+    struct hf_child *child = context;
+    (void)events;
+    for (int i = 0; i < READS_A_TURN && child->out_watch; i++) {
+        size_t room, got = 0;
+        char *into = hf_lines_room(&child->out_lines, READ_SIZE, &room);
+        const enum hf_io result = hf_stream_read(child->out, into, room, &got);
+        if (result == HF_IO_AGAIN)
+            return;
+        if (result == HF_IO_DONE) {
+            hf_lines_added(&child->out_lines, got);
+            hf_runtime_bytes_came(child->runtime, hf_shell_now(child->shell));
+            take_lines(child, false);
+            if (got < room)
+                return;
+            continue;
+        }
+        take_lines(child, true);
+        if (!child->out_watch)
+            return;
+        stop_watching(&child->out_watch);
+        hf_runtime_silent(child->runtime, hf_shell_now(child->shell));
+        hf_shell_pump(child->shell);
+    }
+}
+
+static void on_stderr_ready(void *context, unsigned events)
+{
+    struct hf_child *child = context;
+    (void)events;
+    size_t room, got = 0;
+    char *into = hf_lines_room(&child->err_lines, STDERR_LINE_MAX, &room);
+    const enum hf_io result = hf_stream_read(child->err, into, room, &got);
+    if (result == HF_IO_AGAIN)
+        return;
+    if (result == HF_IO_DONE)
+        hf_lines_added(&child->err_lines, got);
+    for (struct hf_span line;;) {
+        const enum hf_line_kind kind = result == HF_IO_DONE
+                                           ? hf_lines_next(&child->err_lines, &line)
+                                           : hf_lines_last(&child->err_lines, &line);
+        if (kind == HF_LINE_NONE)
+            break;
+        if (kind == HF_LINE_OVER)
+            line = HF_SPAN("(a line too long to keep)");
+        hf_runtime_stderr_line(child->runtime, line);
+        child->on_stderr(child->context, child->runtime, line);
+    }
+    if (result != HF_IO_DONE)
+        stop_watching(&child->err_watch);
+}
+
+/* ---- what it is told ---- */
+
+static void write_out(struct hf_child *child)
+{
+    struct hf_span spans[SPANS_A_WRITE];
+    struct iovec parts[SPANS_A_WRITE];
+    while (!child->is_frozen && child->in) {
+        const size_t count = hf_runtime_gather(child->runtime, spans, SPANS_A_WRITE);
+        size_t total = 0, written = 0;
+        for (size_t i = 0; i < count; i++) {
+            parts[i] = (struct iovec) { (void *)(uintptr_t)spans[i].p, spans[i].n };
+            total += spans[i].n;
+        }
+        if (count == 0)
+            break;
+        /* An error here means that the server is going; its exit says so, not this write. */
+        if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE)
+            hf_runtime_wrote(child->runtime, written, hf_shell_now(child->shell));
+        if (written < total) {
+            hf_watch_set(child->in_watch, HF_WRITABLE);
+            hf_shell_pump(child->shell);
+            return;
+        }
+    }
+    if (child->in_watch)
+        hf_watch_set(child->in_watch, 0);
+    hf_shell_pump(child->shell);
+}
+
+static void flush_child(struct hf_flush *flush)
+{
+    write_out((struct hf_child *)(void *)flush);
+}
+
+static void on_writable(void *context, unsigned events)
+{
+    (void)events;
+    write_out(context);
+}
+
+static void close_stdin(struct hf_child *child)
+{
+    if (!child->in)
+        return;
+    hf_unlink(&child->flush.link);
+    stop_watching(&child->in_watch);
+    hf_stream_close(child->in);
+    child->in = NULL;
+    hf_proc_close_stdin(child->proc);
+}
+
+void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
+{
+    switch (effect) {
+    case HF_DO_WRITE: hf_shell_flush_later(child->shell, &child->flush); break;
+    case HF_DO_STEAL:
+        child->is_frozen = true;
+        if (child->in_watch)
+            hf_watch_set(child->in_watch, 0);
+        hf_runtime_stolen(child->runtime, child->proc ? hf_proc_steal(child->proc) : 0,
+                          hf_shell_now(child->shell));
+        break;
+    case HF_DO_CLOSE_STDIN: close_stdin(child); break;
+    case HF_DO_TERM: hf_proc_term(child->proc); break;
+    case HF_DO_KILL: hf_proc_kill(child->proc); break;
+    default: assert(0 && "not for a child");
+    }
+}
+
+/* ---- coming and going ---- */
+
+static char **argv_of(const struct hf_server_config *config)
+{
+    size_t count = 0;
+    while (config->args && config->args[count])
+        count++;
+    char **argv = hf_new_array(char *, count + 2);
+    argv[0] = config->command;
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = config->args[i];
+    return argv;
+}
+
+static void watch_all(struct hf_child *child)
+{
+    struct hf_loop *loop = child->shell->loop;
+    child->in = hf_stream_borrow(hf_proc_stdin_fd(child->proc));
+    child->out = hf_stream_borrow(hf_proc_stdout_fd(child->proc));
+    child->err = hf_stream_borrow(hf_proc_stderr_fd(child->proc));
+    child->in_watch = hf_watch_new(loop, hf_stream_fd(child->in), on_writable, child);
+    child->out_watch = hf_watch_new(loop, hf_stream_fd(child->out), on_stdout, child);
+    child->err_watch = hf_watch_new(loop, hf_stream_fd(child->err), on_stderr_ready, child);
+    hf_watch_set(child->out_watch, HF_READABLE);
+    hf_watch_set(child->err_watch, HF_READABLE);
+}
+
+struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
+                                const struct hf_server_config *config, size_t line_max,
+                                hf_on_stderr on_stderr, void *context)
+{
+    struct hf_child *child = hf_new(struct hf_child);
+    child->shell = shell;
+    child->runtime = runtime;
+    child->on_stderr = on_stderr;
+    child->context = context;
+    child->flush.flush = flush_child;
+    hf_link_init(&child->flush.link);
+    hf_lines_init(&child->out_lines, line_max);
+    hf_lines_init(&child->err_lines, STDERR_LINE_MAX);
+    hf_runtime_set_shell(runtime, child);
+
+    char **argv = argv_of(config), **env = hf_env_build(config, environ);
+    const struct hf_proc_spec spec = { config->command, argv, env, config->cwd };
+    struct hf_err err;
+    child->proc = hf_proc_start(shell->loop, &spec, &proc_events, child, &err);
+    if (child->proc)
+        watch_all(child);
+    else
+        hf_runtime_no_exec(runtime, err.text, hf_shell_now(shell));
+    hf_env_free(env);
+    hf_free(argv);
+    return child;
+}
+
+void hf_child_free(struct hf_child *child)
+{
+    if (!child)
+        return;
+    hf_unlink(&child->flush.link);
+    stop_watching(&child->in_watch);
+    stop_watching(&child->out_watch);
+    stop_watching(&child->err_watch);
+    hf_stream_close(child->in);
+    hf_stream_close(child->out);
+    hf_stream_close(child->err);
+    hf_proc_free(child->proc);
+    hf_lines_done(&child->out_lines);
+    hf_lines_done(&child->err_lines);
+    hf_free(child);
+}

@@ -1,0 +1,14 @@
+/*
+ * glob.h - names matched by patterns with '*' (any run, also none) and '?' (one character).
+ *
+ * Nothing else is special and nothing escapes. No recursion: at worst the lengths multiplied, so a
+ * pattern full of stars cannot hang the loop.
+ */
+#ifndef HF_BASE_GLOB_H
+#define HF_BASE_GLOB_H
+
+#include "base/span.h"
+
+bool hf_glob(const char *pattern, struct hf_span name); /* the whole name, bytes as they are */
+
+#endif

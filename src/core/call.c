@@ -1,0 +1,393 @@
+/* call.c - one request on its way through: made, dispatched, answered, lost, cancelled.
+ *
+ * 1. A client's call ends exactly once, by hf_call_end; whoever answers it does so just before.
+ * 2. Only hf_call_lost sends bytes again, and only on the verdict of evidence.c.
+ * 3. A call whose line is half written stays until the line is finished, whatever became of it. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* ---- the table ---- */
+
+static bool take_index(struct hf_engine *engine, struct hf_call *call)
+{
+    if (engine->call_count == engine->call_cap) {
+        if (engine->call_cap == HF_CALLS_MAX)
+            return false;
+        const uint32_t cap = engine->call_cap ? 2 * engine->call_cap : 64;
+        engine->calls = hf_realloc(engine->calls, cap * sizeof *engine->calls);
+        for (uint32_t i = engine->call_cap; i < cap; i++)
+            engine->calls[i] = NULL;
+        engine->free_hint = engine->call_cap;
+        engine->call_cap = cap;
+    }
+    while (engine->calls[engine->free_hint])
+        engine->free_hint = (engine->free_hint + 1) % engine->call_cap;
+    call->index = engine->free_hint;
+    engine->calls[call->index] = call;
+    engine->call_count++;
+    /* below 2^53, so that no JavaScript server rounds it; the serial wraps after 10^11 calls */
+    call->id = ((++engine->serial & ((UINT64_C(1) << 37) - 1)) << 16) | call->index;
+    return true;
+}
+
+struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const uint32_t index = id & (HF_CALLS_MAX - 1);
+    struct hf_call *call = index < engine->call_cap ? engine->calls[index] : NULL;
+    return call && call->id == id && call->runtime == runtime && call->stage == HF_CALL_SENT ? call
+                                                                                             : NULL;
+}
+
+static void free_call(void *p)
+{
+    struct hf_call *call = p;
+    hf_free(call->own_name);
+    hf_free(call->text);
+    hf_free(call);
+}
+
+static void bury_call(struct hf_call *call)
+{
+    struct hf_engine *engine = call->engine;
+    engine->calls[call->index] = NULL;
+    engine->call_count--;
+    hf_bury(engine, free_call, call);
+}
+
+static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *session,
+                                 const struct hf_method *method)
+{
+    struct hf_call *call = hf_new(struct hf_call);
+    call->engine = engine;
+    call->session = session;
+    call->method = method;
+    call->history.is_repeatable = method->only_reads;
+    hf_link_init(&call->link);
+    hf_link_init(&call->in_session);
+    hf_link_init(&call->frame.link);
+    hf_timer_init(&call->timer, HF_TIMER_CALL, call);
+    if (take_index(engine, call))
+        return call;
+    hf_free(call);
+    return NULL;
+}
+
+static struct hf_span digits_of(struct hf_call *call)
+{
+    const int n = snprintf(call->frame.digits, sizeof call->frame.digits, "%llu",
+                           (unsigned long long)call->id);
+    return (struct hf_span) { call->frame.digits, (size_t)n };
+}
+
+struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
+                            const struct hf_msg *msg)
+{
+    struct hf_engine *engine = session->engine;
+    const bool fits = engine->held_bytes + msg->text.n <= engine->limits.max_buffered_bytes;
+    struct hf_call *call = fits ? make_call(engine, session, method) : NULL;
+    if (!call) {
+        hf_refuse(
+            session, msg->id, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
+            "holdfast holds too many requests at this moment; this one was not sent. Try again "
+            "later.");
+        return NULL;
+    }
+    call->text = hf_span_dup(msg->text);
+    call->text_length = msg->text.n;
+    hf_msg_to_one_line(call->text, call->text_length);
+    engine->held_bytes += call->text_length;
+    call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
+    call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
+    hf_call_cut(call, call->client_id, digits_of(call));
+    hf_list_push(&session->calls, &call->in_session);
+    return call;
+}
+
+struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose purpose,
+                             const struct hf_method *method, struct hf_span params)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_call *call = runtime->is_frozen ? NULL : make_call(engine, NULL, method);
+    if (!call)
+        return NULL;
+    call->purpose = purpose;
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\"",
+                  (unsigned long long)call->id, method->name);
+    if (params.n) {
+        hf_buf_add_str(&draft, ",\"params\":");
+        hf_buf_add(&draft, params);
+    }
+    hf_buf_add_char(&draft, '}');
+    call->text = draft.p;
+    call->text_length = hf_buf_len(&draft);
+    hf_msg_to_one_line(call->text, call->text_length);
+    engine->held_bytes += call->text_length;
+    hf_call_dispatch(call, runtime);
+    return call;
+}
+
+/* ---- deadlines ---- */
+
+void hf_call_arm(struct hf_call *call)
+{
+    uint64_t at = 0;
+    if (call->stage <= HF_CALL_QUEUED)
+        at = call->wait_until_ms;
+    if (call->end_by_ms && !call->paused_left_ms && (!at || call->end_by_ms < at))
+        at = call->end_by_ms;
+    hf_timer_set(&call->engine->timers, &call->timer, at);
+}
+
+static void cancel_at_server(struct hf_call *call, struct hf_runtime *runtime,
+                             struct hf_span reason)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                  "\"requestId\":%llu",
+                  (unsigned long long)call->id);
+    if (reason.n) {
+        hf_buf_add_str(&draft, ",\"reason\":");
+        hf_buf_add(&draft, reason);
+    }
+    hf_buf_add_str(&draft, "}}");
+    hf_tell(runtime, hf_keep(call->engine, &draft));
+}
+
+void hf_call_timer(struct hf_call *call)
+{
+    struct hf_engine *engine = call->engine;
+    struct hf_runtime *runtime = call->runtime;
+    if (call->stage == HF_CALL_HELD) {
+        hf_held_over(call);
+        return;
+    }
+    const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
+    const char *name = call->slot->server->name;
+    if (call->stage >= HF_CALL_WRITING) {
+        if (call->stage == HF_CALL_SENT)
+            cancel_at_server(call, runtime, HF_SPAN("\"holdfast: the call ran out of time\""));
+        call->is_cancelled = true;
+        hf_call_fail(
+            call, HF_ERROR_OUTCOME_UNKNOWN, "timeout",
+            "The call to \"%s\" was sent and did not answer in time (callTimeoutMs); it was "
+            "cancelled, but it may have run. Check its effect before sending it again.",
+            name);
+        hf_check_maybe(runtime);
+        return;
+    }
+    hf_call_fail(call, HF_ERROR_UNAVAILABLE, out_of_time ? "timeout" : "wait_over",
+                 "The server \"%s\" was not available in time (%s); the call was never sent and is "
+                 "safe to send again.",
+                 name,
+                 call->slot->server->reason[0] ? call->slot->server->reason : "it is starting");
+}
+
+/* ---- out and back ---- */
+
+void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = call->engine;
+    assert(!runtime->is_frozen && !hf_linked(&call->link));
+    call->runtime = runtime;
+    call->slot = runtime->slot;
+    call->stage = HF_CALL_QUEUED;
+    call->dispatched_ms = engine->now_ms;
+    hf_list_push(&runtime->calls, &call->link);
+    if (call->session) {
+        runtime->in_flight++;
+        runtime->server->calls++;
+        call->session->last_dispatch_ms = engine->now_ms;
+        hf_slot_touch(runtime->slot);
+    }
+    hf_frame_build(call);
+    hf_list_push(&runtime->out, &call->frame.link);
+    hf_call_arm(call);
+    hf_runtime_want_write(runtime);
+}
+
+void hf_call_written(struct hf_call *call, struct hf_runtime *runtime)
+{
+    if (call->stage == HF_CALL_ENDED) { /* cancelled or timed out while its line was half written */
+        cancel_at_server(call, runtime, HF_SPAN(""));
+        bury_call(call);
+        return;
+    }
+    assert(call->stage == HF_CALL_WRITING);
+    call->stage = HF_CALL_SENT;
+    call->dispatched_ms = call->engine->now_ms;
+    hf_call_arm(call);
+}
+
+void hf_call_abandoned(struct hf_call *call)
+{
+    assert(call->stage == HF_CALL_ENDED);
+    bury_call(call);
+}
+
+/* Takes the call out of the runtime; true if its half-written line must still be finished. */
+static bool leave_runtime(struct hf_call *call)
+{
+    struct hf_runtime *runtime = call->runtime;
+    hf_unlink(&call->link);
+    if (call->session)
+        runtime->in_flight--;
+    if (runtime->check_call == call)
+        runtime->check_call = NULL;
+    const bool half_written = call->stage == HF_CALL_WRITING && !runtime->is_frozen;
+    if (!half_written && hf_linked(&call->frame.link)) {
+        hf_unlink(&call->frame.link);
+        if (hf_list_empty(&runtime->out)) {
+            runtime->write_wanted = false;
+            hf_timer_clear(&call->engine->timers, &runtime->stall);
+        }
+    }
+    return half_written;
+}
+
+void hf_call_end(struct hf_call *call)
+{
+    struct hf_engine *engine = call->engine;
+    struct hf_session *session = call->session;
+    struct hf_runtime *runtime = call->stage >= HF_CALL_QUEUED ? call->runtime : NULL;
+    assert(call->stage != HF_CALL_ENDED);
+    bool stays = false;
+    if (runtime)
+        stays = leave_runtime(call);
+    else if (call->stage == HF_CALL_WAITING)
+        hf_call_unwait(call);
+    else
+        engine->held_count--;
+    hf_timer_clear(&engine->timers, &call->timer);
+    hf_unlink(&call->in_session);
+    engine->held_bytes -= call->text_length;
+    call->stage = HF_CALL_ENDED;
+    call->session = NULL;
+    if (!stays)
+        bury_call(call);
+    if (runtime && !runtime->is_settled) {
+        hf_runtime_maybe_drained(runtime);
+        hf_check_call_ended(runtime);
+        if (runtime == runtime->slot->current && runtime->slot->waiting)
+            hf_slot_flush(runtime->slot);
+    }
+    if (session)
+        hf_session_maybe_settle(session);
+}
+
+void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
+                  ...)
+{
+    char sentence[700];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    const struct hf_slot *slot = call->slot;
+    const struct hf_server *server = slot ? slot->server : NULL;
+    struct hf_error_facts facts = {
+        .sentence = hf_span_of(sentence),
+        .reason = hf_span_of(reason),
+        .evidence = hf_error_dispatched(error) ? HF_EVIDENCE_DISPATCHED : call->evidence,
+        .retry_after_ms = -1,
+    };
+    if (server) {
+        facts.server = hf_span_of(server->name);
+        facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
+        facts.generation = call->runtime ? call->runtime->generation : server->generation;
+        if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
+            facts.retry_after_ms = hf_slot_retry_after_ms(slot);
+        hf_note(call->engine, HF_NOTE_INFO, server, facts.generation,
+                "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
+                hf_evidence_name(facts.evidence), reason, call->method->name);
+    }
+    if (call->session)
+        hf_send_failure(call->session, call->client_id, error, &facts);
+    hf_call_end(call);
+}
+
+void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    runtime->completed_a_call = true;
+    hf_backoff_call_completed(&runtime->server->backoff);
+    hf_send_spliced(call->session, msg->text, msg->id, call->client_id);
+    hf_call_end(call);
+}
+
+void hf_call_move(struct hf_call *call, struct hf_slot *slot)
+{
+    struct hf_runtime *before = call->runtime;
+    (void)leave_runtime(call);
+    call->runtime = NULL;
+    call->history = (struct hf_history) { .is_repeatable = call->history.is_repeatable };
+    hf_call_arrive(call, slot);
+    hf_runtime_maybe_drained(before);
+}
+
+/* ---- lost and cancelled ---- */
+
+static void send_again(struct hf_call *call)
+{
+    struct hf_server *server = call->slot->server;
+    const uint64_t generation = call->runtime->generation;
+    (void)leave_runtime(call);
+    call->runtime = NULL;
+    server->resends++;
+    hf_note(call->engine, HF_NOTE_INFO, server, generation, "resend evidence=%s sends=%u method=%s",
+            hf_evidence_name(call->evidence), call->history.sends, call->method->name);
+    hf_call_arrive(call, call->slot);
+}
+
+void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
+{
+    struct hf_server *server = call->slot->server;
+    if (call->purpose != HF_FOR_CLIENT) {
+        hf_call_end(call);
+        return;
+    }
+    call->evidence = hf_evidence_of(call->extent, facts);
+    call->history.byte_taken |= hf_evidence_byte_taken(call->extent, facts);
+    switch (hf_evidence_verdict(call->evidence, call->history)) {
+    case HF_VERDICT_RESEND: send_again(call); break;
+    case HF_VERDICT_UNKNOWN:
+        server->unknowns++;
+        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, server->reason,
+                     "The call was sent to \"%s\" and the server was lost before it answered (%s). "
+                     "It may have run. Check its effect before sending it again.",
+                     server->name, server->reason);
+        break;
+    case HF_VERDICT_DIES_ON_IT:
+        hf_call_fail(
+            call, HF_ERROR_DIES_ON_IT, "server_dies_on_it",
+            "The server \"%s\" died %u times while it was reading this call, before it had "
+            "all of it; the call never ran. Do not send it again as it is.",
+            server->name, call->history.sends);
+        break;
+    case HF_VERDICT_REFUSED_AGAIN:
+        hf_call_fail(call, HF_ERROR_DIES_ON_IT, "refused_again",
+                     "The server \"%s\" turned this call away %u times; it never ran.",
+                     server->name, call->history.sends);
+        break;
+    }
+}
+
+void hf_call_cancel(struct hf_call *call, struct hf_span reason)
+{
+    struct hf_engine *engine = call->engine;
+    struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
+    const struct hf_liveness_settings *liveness =
+        call->slot ? &call->slot->server->settings.liveness : NULL;
+    const bool was_silent = runtime && runtime->last_byte_ms < call->dispatched_ms &&
+                            engine->now_ms - call->dispatched_ms > liveness->gap_ms;
+    if (call->stage == HF_CALL_SENT)
+        cancel_at_server(call, runtime, reason);
+    call->is_cancelled = true;
+    hf_call_end(call);
+    if (was_silent)
+        hf_check_maybe(runtime);
+}

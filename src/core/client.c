@@ -1,0 +1,551 @@
+/* client.c - what clients send: each message is answered by us, held until we know, or routed. */
+#include <assert.h>
+#include "core/state.h"
+
+/* ---- initialize ---- */
+
+static const char *const known_versions[] = { "2024-11-05", "2025-03-26", "2025-06-18",
+                                              "2025-11-25" };
+enum { VERSION_COUNT = sizeof known_versions / sizeof *known_versions };
+
+static const char *version_for(const struct hf_session *session)
+{
+    const struct hf_span asked =
+        hf_json_get(hf_span_of(session->hello), HF_SPAN("protocolVersion"));
+    for (size_t i = 0; i < VERSION_COUNT; i++)
+        if (hf_json_string_is(asked, hf_span_of(known_versions[i])))
+            return known_versions[i];
+    return known_versions[VERSION_COUNT - 1];
+}
+
+static bool names_a_list(struct hf_span key)
+{
+    return hf_json_key_is(key, HF_SPAN("tools")) || hf_json_key_is(key, HF_SPAN("prompts")) ||
+           hf_json_key_is(key, HF_SPAN("resources"));
+}
+
+/* The server's capabilities as they are, except that list_changed comes from us. */
+static void add_capabilities(struct hf_buf *out, struct hf_span capabilities)
+{
+    hf_buf_add_char(out, '{');
+    for (struct hf_json_iter it = hf_json_iter(capabilities); hf_json_next(&it);) {
+        hf_json_add_comma(out);
+        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
+        if (!names_a_list(it.key) || hf_json_type(it.value) != HF_JSON_OBJECT) {
+            hf_buf_add(out, it.value);
+            continue;
+        }
+        hf_buf_add_str(out, "{\"listChanged\":true");
+        for (struct hf_json_iter in = hf_json_iter(it.value); hf_json_next(&in);)
+            if (!hf_json_key_is(in.key, HF_SPAN("listChanged")))
+                hf_buf_printf(out, ",\"%.*s\":%.*s", HF_FMT(in.key), HF_FMT(in.value));
+        hf_buf_add_char(out, '}');
+    }
+    hf_buf_add_char(out, '}');
+}
+
+static void add_server_greeting(struct hf_buf *out, const struct hf_server *server)
+{
+    hf_buf_add_char(out, '{');
+    for (struct hf_json_iter it = hf_json_iter(hf_span_of(server->greeting)); hf_json_next(&it);) {
+        hf_json_add_comma(out);
+        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
+        if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
+            add_capabilities(out, it.value);
+        else
+            hf_buf_add(out, it.value);
+    }
+    hf_buf_add_char(out, '}');
+}
+
+/* The instructions of all servers known by now, each under its server's name. */
+static void add_instructions(struct hf_buf *out, const struct hf_engine *engine)
+{
+    struct hf_buf words = hf_draft();
+    const struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        const struct hf_span text =
+            server->greeting && server->is_published
+                ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
+                : (struct hf_span) { NULL, 0 };
+        if (hf_json_type(text) != HF_JSON_STRING)
+            continue;
+        hf_buf_printf(&words, "%s# %s\n", hf_buf_len(&words) ? "\n\n" : "", server->name);
+        if (!hf_json_unescape(text, &words))
+            break;
+    }
+    if (hf_buf_len(&words)) {
+        hf_buf_add_str(out, ",\"instructions\":");
+        hf_json_add_string(out, hf_buf_span(&words));
+    }
+    hf_buf_done(&words);
+}
+
+static void answer_initialize(struct hf_session *session, struct hf_span id)
+{
+    struct hf_buf result = hf_draft();
+    if (session->only && session->only->greeting) {
+        add_server_greeting(&result, session->only);
+    } else {
+        hf_buf_printf(
+            &result,
+            "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{\"listChanged\":true},"
+            "\"prompts\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,"
+            "\"listChanged\":true},\"logging\":{},\"completions\":{}},"
+            "\"serverInfo\":{\"name\":\"holdfast\",\"version\":\"%s\"}",
+            version_for(session), HF_VERSION);
+        if (!session->only)
+            add_instructions(&result, session->engine);
+        hf_buf_add_char(&result, '}');
+    }
+    session->has_greeted = true;
+    hf_send_result(session, id, hf_buf_span(&result));
+    hf_buf_done(&result);
+}
+
+static void set_hello(struct hf_session *session, struct hf_span params)
+{
+    hf_free(session->hello);
+    session->hello = hf_span_dup(params);
+    hf_msg_to_one_line(session->hello, params.n);
+    session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
+    struct hf_server *server = session->only;
+    if (!server || !server->is_clients_own)
+        return;
+    struct hf_slot *slot = hf_server_slot(server);
+    slot->owner = session;
+    if (slot->attempt)
+        hf_runtime_maybe_greet(slot->attempt);
+}
+
+/* A client that does not introduce itself is served as one that can do nothing special. */
+static void ensure_hello(struct hf_session *session)
+{
+    if (session->hello)
+        return;
+    set_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                               "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
+    session->has_greeted = true;
+}
+
+/* ---- held until we know ---- */
+
+/* Whether this server may still say, soon, what it was never known to offer. */
+static bool is_pending(struct hf_session *session, struct hf_server *server, enum hf_part_id part)
+{
+    if (!hf_session_uses(session, server) || server->parts[part] || server->is_removed ||
+        !server->wanted)
+        return false;
+    struct hf_slot *slot = hf_slot_for(server, session, true);
+    if (!slot)
+        return false;
+    if (slot->machine.state == HF_SLOT_CONNECTED)
+        return slot->current->listing[part].building != NULL;
+    if (server->backoff.was_connected)
+        return false;
+    if (slot->machine.state == HF_SLOT_DISCONNECTED)
+        hf_slot_event(slot, HF_SLOT_EV_CALL); /* a resting server nobody has seen yet */
+    return slot->machine.state == HF_SLOT_CONNECTING || slot->machine.state == HF_SLOT_RECONNECTING;
+}
+
+static bool must_be_held(struct hf_call *call)
+{
+    struct hf_session *session = call->session;
+    struct hf_server *server;
+    if (call->method->id == HF_METHOD_INITIALIZE) {
+        server = session->only;
+        return server && !server->greeting && !server->is_removed &&
+               is_pending(session, server, HF_PART_TOOLS);
+    }
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (is_pending(session, server, call->part))
+            return true;
+    }
+    return false;
+}
+
+static void answer_list(struct hf_session *session, struct hf_span id, enum hf_part_id part,
+                        struct hf_span cursor)
+{
+    struct hf_err err;
+    const struct hf_span page = hf_view_page(session, part, cursor, &err);
+    if (page.p)
+        hf_send_result(session, id, page);
+    else
+        hf_send_error(session, id, -32602, "%s", err.text);
+}
+
+void hf_held_over(struct hf_call *call)
+{
+    struct hf_session *session = call->session;
+    if (call->method->id == HF_METHOD_INITIALIZE)
+        answer_initialize(session, call->client_id);
+    else
+        answer_list(session, call->client_id, call->part, (struct hf_span) { NULL, 0 });
+    hf_call_end(call);
+}
+
+void hf_held_review(struct hf_engine *engine)
+{
+    if (engine->held_count == 0)
+        return;
+    struct hf_session *session;
+    HF_LIST_EACH_SAFE (session, &engine->sessions, struct hf_session, link) {
+        for (struct hf_link *at = session->calls.next, *next; at != &session->calls; at = next) {
+            struct hf_call *call = HF_ITEM(at, struct hf_call, in_session);
+            next = at->next;
+            if (call->stage == HF_CALL_HELD && !must_be_held(call))
+                hf_held_over(call);
+        }
+    }
+}
+
+static uint32_t list_wait_ms(const struct hf_session *session)
+{
+    uint32_t longest = 0;
+    const struct hf_server *server;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (hf_session_uses(session, server) && server->settings.list_wait_ms > longest)
+            longest = server->settings.list_wait_ms;
+    }
+    return longest;
+}
+
+static void hold_or_answer(struct hf_session *session, const struct hf_method *method,
+                           enum hf_part_id part, const struct hf_msg *msg)
+{
+    struct hf_call *call = hf_call_new(session, method, msg);
+    if (!call)
+        return;
+    call->part = part;
+    call->stage = HF_CALL_HELD;
+    session->engine->held_count++;
+    call->wait_until_ms = session->engine->now_ms + list_wait_ms(session);
+    if (must_be_held(call))
+        hf_call_arm(call);
+    else if (call->stage == HF_CALL_HELD) /* a look at the servers may have answered it already */
+        hf_held_over(call);
+}
+
+static void take_list(struct hf_session *session, enum hf_part_id part,
+                      const struct hf_method *method, const struct hf_msg *msg)
+{
+    const struct hf_span cursor = hf_json_get(msg->params, HF_SPAN("cursor"));
+    if (cursor.p)
+        answer_list(session, msg->id, part, cursor);
+    else
+        hold_or_answer(session, method, part, msg);
+}
+
+/* ---- routed ---- */
+
+static struct hf_span moved(const struct hf_call *call, const struct hf_msg *msg,
+                            struct hf_span span)
+{
+    return (struct hf_span) { call->text + (span.p - msg->text.p), span.n };
+}
+
+/* Sends the request on its way to `server`. `name` is what the client called it, in msg. */
+static void route(struct hf_session *session, const struct hf_method *method,
+                  const struct hf_msg *msg, const struct hf_target *target, struct hf_span name)
+{
+    struct hf_server *server = target->server;
+    struct hf_slot *slot = hf_slot_for(server, session, true);
+    if (!slot) {
+        hf_refuse(
+            session, msg->id, HF_ERROR_OVERLOADED, "max_runtimes",
+            "This server already runs once for each of as many clients as maxRuntimes allows; "
+            "the call was not sent.");
+        return;
+    }
+    struct hf_call *call = hf_call_new(session, method, msg);
+    if (!call)
+        return;
+    if (target->own_name.p && name.p) {
+        call->own_name = hf_span_dup(target->own_name);
+        hf_call_cut(call, moved(call, msg, name),
+                    (struct hf_span) { call->own_name, target->own_name.n });
+    }
+    const struct hf_span token = hf_json_path(
+        msg->params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN("progressToken") });
+    if (token.p) {
+        call->token = moved(call, msg, token);
+        hf_call_cut(call, call->token, hf_span_of(call->frame.digits));
+    }
+    if (method->id == HF_METHOD_RESOURCES_READ || method->id == HF_METHOD_SUBSCRIBE ||
+        method->id == HF_METHOD_UNSUBSCRIBE) {
+        call->uri = moved(call, msg, name);
+        call->tried = server;
+    }
+    if (call->is_tool_call && server->settings.retry == HF_RETRY_IDEMPOTENT)
+        call->history.is_repeatable = target->is_idempotent;
+    hf_call_arrive(call, slot);
+}
+
+static void take_named(struct hf_session *session, enum hf_part_id part,
+                       const struct hf_method *method, const struct hf_msg *msg,
+                       struct hf_span name)
+{
+    struct hf_target target = { 0 };
+    if (hf_json_type(name) != HF_JSON_STRING) {
+        hf_send_error(session, msg->id, -32602, "%s needs a string \"name\" in its params",
+                      method->name);
+    } else if (hf_view_resolve(session, part, name, &target)) {
+        route(session, method, msg, &target, name);
+    } else if (target.is_denied) {
+        hf_refuse(session, msg->id, HF_ERROR_DENIED, "denied",
+                  "holdfast's configuration does not allow this name (allow / deny); the call was "
+                  "not sent.");
+    } else {
+        hf_send_error(session, msg->id, -32602, "Unknown %s: %.*s",
+                      part == HF_PART_TOOLS ? "tool" : "prompt", (int)(name.n < 200 ? name.n : 200),
+                      name.p);
+    }
+}
+
+/* The next server, in config order, that may have a resource nobody lists. */
+static struct hf_server *next_with_resources(struct hf_session *session, struct hf_server *after)
+{
+    struct hf_engine *engine = session->engine;
+    for (struct hf_server *server = hf_engine_next_server(engine, after); server;
+         server = hf_engine_next_server(engine, server)) {
+        const struct hf_span resources =
+            server->greeting
+                ? hf_json_path(hf_span_of(server->greeting), 2,
+                               (struct hf_span[]) { HF_SPAN("capabilities"), HF_SPAN("resources") })
+                : (struct hf_span) { NULL, 0 };
+        if (server->is_published && resources.p)
+            return server;
+    }
+    return NULL;
+}
+
+static void take_uri(struct hf_session *session, const struct hf_method *method,
+                     const struct hf_msg *msg, struct hf_span uri)
+{
+    struct hf_target target = { .server = session->only };
+    if (hf_json_type(uri) != HF_JSON_STRING) {
+        hf_send_error(session, msg->id, -32602, "%s needs a string \"uri\" in its params",
+                      method->name);
+        return;
+    }
+    if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
+        target.server = hf_view_template_server(session, uri);
+    if (!target.server)
+        target.server = next_with_resources(session, NULL);
+    target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
+    if (target.server)
+        route(session, method, msg, &target, uri);
+    else
+        hf_send_error(session, msg->id, -32002, "Resource not found: no server has resources");
+}
+
+static void take_completion(struct hf_session *session, const struct hf_method *method,
+                            const struct hf_msg *msg)
+{
+    const struct hf_span ref = hf_json_get(msg->params, HF_SPAN("ref"));
+    const struct hf_span uri = hf_json_get(ref, HF_SPAN("uri"));
+    if (uri.p)
+        take_uri(session, method, msg, uri);
+    else
+        take_named(session, HF_PART_PROMPTS, method, msg, hf_json_get(ref, HF_SPAN("name")));
+}
+
+static void take_level(struct hf_session *session, const struct hf_method *method,
+                       const struct hf_msg *msg)
+{
+    const struct hf_span level = hf_json_get(msg->params, HF_SPAN("level"));
+    if (hf_json_type(level) != HF_JSON_STRING) {
+        hf_send_error(session, msg->id, -32602, "logging/setLevel needs a string \"level\"");
+        return;
+    }
+    hf_free(session->log_level);
+    session->log_level = hf_span_dup(level);
+    if (session->only) {
+        route(session, method, msg, &(struct hf_target) { .server = session->only },
+              (struct hf_span) { NULL, 0 });
+        return;
+    }
+    hf_send_result(session, msg->id, HF_SPAN("{}"));
+    struct hf_server *server;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        const struct hf_slot *slot = hf_slot_for(server, session, false);
+        if (slot && slot->current)
+            hf_restore_level(slot->current);
+    }
+}
+
+static void take_unknown(struct hf_session *session, const struct hf_method *method,
+                         const struct hf_msg *msg)
+{
+    if (session->only)
+        route(session, method, msg, &(struct hf_target) { .server = session->only },
+              (struct hf_span) { NULL, 0 });
+    else
+        hf_send_error(
+            session, msg->id, -32601,
+            "Method not found: holdfast does not know which of its servers \"%.*s\" is for",
+            (int)(msg->method.n < 100 ? msg->method.n : 100), msg->method.p);
+}
+
+static void take_request(struct hf_session *session, const struct hf_msg *msg)
+{
+    const struct hf_method *method = hf_method_find(msg->method);
+    if (method->id == HF_METHOD_INITIALIZE) {
+        set_hello(session,
+                  hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
+        hold_or_answer(session, method, HF_PART_TOOLS, msg);
+        return;
+    }
+    if (method->id == HF_METHOD_PING) {
+        hf_send_result(session, msg->id, HF_SPAN("{}"));
+        return;
+    }
+    ensure_hello(session);
+    switch (method->id) {
+    case HF_METHOD_TOOLS_LIST: take_list(session, HF_PART_TOOLS, method, msg); break;
+    case HF_METHOD_PROMPTS_LIST: take_list(session, HF_PART_PROMPTS, method, msg); break;
+    case HF_METHOD_RESOURCES_LIST: take_list(session, HF_PART_RESOURCES, method, msg); break;
+    case HF_METHOD_TEMPLATES_LIST: take_list(session, HF_PART_TEMPLATES, method, msg); break;
+    case HF_METHOD_TOOLS_CALL:
+        take_named(session, HF_PART_TOOLS, method, msg, hf_json_get(msg->params, HF_SPAN("name")));
+        break;
+    case HF_METHOD_PROMPTS_GET:
+        take_named(session, HF_PART_PROMPTS, method, msg,
+                   hf_json_get(msg->params, HF_SPAN("name")));
+        break;
+    case HF_METHOD_RESOURCES_READ:
+    case HF_METHOD_SUBSCRIBE:
+    case HF_METHOD_UNSUBSCRIBE:
+        take_uri(session, method, msg, hf_json_get(msg->params, HF_SPAN("uri")));
+        break;
+    case HF_METHOD_COMPLETE: take_completion(session, method, msg); break;
+    case HF_METHOD_SET_LEVEL: take_level(session, method, msg); break;
+    default: take_unknown(session, method, msg); break;
+    }
+}
+
+/* ---- what comes back for a client ---- */
+
+static bool says_not_found(const struct hf_msg *msg)
+{
+    int64_t code;
+    return msg->kind == HF_MSG_ERROR &&
+           hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) && code == -32002;
+}
+
+void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_session *session = call->session;
+    struct hf_server *server = call->slot->server;
+    const enum hf_method_id method = call->method->id;
+    if (method == HF_METHOD_RESOURCES_READ && !session->only && says_not_found(msg)) {
+        struct hf_server *next = next_with_resources(session, server);
+        struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;
+        if (slot) {
+            hf_call_move(call, slot);
+            return;
+        }
+    }
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE)
+        hf_session_subscribe(session, server, call->uri);
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE)
+        hf_session_unsubscribe(session, server, call->uri);
+    hf_call_pass(call, msg);
+}
+
+/* ---- notifications and answers of clients ---- */
+
+static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
+{
+    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
+    struct hf_call *found = NULL, *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (!id.p || !hf_json_same_scalar(call->client_id, id))
+            continue;
+        if (found)
+            return; /* two with the same id: nobody can say which one is meant */
+        found = call;
+    }
+    if (found && found->method->id != HF_METHOD_INITIALIZE)
+        hf_call_cancel(found, hf_json_get(msg->params, HF_SPAN("reason")));
+}
+
+static void tell_servers(struct hf_session *session, struct hf_span text)
+{
+    struct hf_server *server;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        const struct hf_slot *slot =
+            hf_session_uses(session, server) ? hf_slot_for(server, session, false) : NULL;
+        if (slot && slot->current)
+            hf_tell(slot->current, text);
+    }
+}
+
+static void take_notification(struct hf_session *session, const struct hf_msg *msg)
+{
+    switch (hf_method_find(msg->method)->id) {
+    case HF_METHOD_INITIALIZED: session->has_greeted = true; break; /* servers heard ours */
+    case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
+    case HF_METHOD_PROGRESS: { /* of something a server asked of it */
+        struct hf_ask *ask;
+        HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+            hf_tell(ask->runtime, msg->text);
+        }
+        break;
+    }
+    case HF_METHOD_ROOTS_CHANGED: tell_servers(session, msg->text); break;
+    default:
+        if (session->only)
+            tell_servers(session, msg->text);
+        break;
+    }
+}
+
+static void take_one(struct hf_session *session, struct hf_span text)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    switch (hf_msg_parse(text, session->engine->limits.max_depth, &msg, &err)) {
+    case HF_MSG_NOT_JSON: hf_send_error(session, HF_SPAN("null"), -32700, "%s", err.text); return;
+    case HF_MSG_NOT_A_REQUEST: hf_send_error(session, msg.id, -32600, "%s", err.text); return;
+    case HF_MSG_OK: break;
+    }
+    switch (msg.kind) {
+    case HF_MSG_REQUEST: take_request(session, &msg); break;
+    case HF_MSG_NOTIFICATION: take_notification(session, &msg); break;
+    case HF_MSG_RESULT:
+    case HF_MSG_ERROR: hf_ask_answered(session, &msg); break;
+    }
+}
+
+void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    size_t at = 0;
+    while (at < text.n && (text.p[at] == ' ' || text.p[at] == '\t'))
+        at++;
+    struct hf_json_error error;
+    /* 2025-03-26 had batches; each of its messages is answered on its own */
+    if (at < text.n && text.p[at] == '[' &&
+        hf_json_check(text, session->engine->limits.max_depth, &error)) {
+        for (struct hf_json_iter it = hf_json_iter(text); hf_json_next(&it);)
+            take_one(session, it.value);
+        return;
+    }
+    take_one(session, text);
+}
+
+void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
+                             uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    const struct hf_span id = hf_json_skim_id(skim);
+    if (!hf_json_skim_has_method(skim) && id.n) {
+        hf_ask_answer_over(session, id);
+        return;
+    }
+    hf_refuse(session, id.n ? id : HF_SPAN("null"), HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
+              "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
+              "sent. Make it smaller, or raise the limit.");
+}

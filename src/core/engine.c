@@ -1,0 +1,161 @@
+/* engine.c - the engine's frame: effects, notes, time, graves. See engine.h. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
+{
+    struct hf_engine *engine = hf_new(struct hf_engine);
+    engine->limits = *limits;
+    engine->random = seed ? seed : 1;
+    hf_link_init(&engine->servers);
+    hf_link_init(&engine->sessions);
+    hf_link_init(&engine->doors);
+    return engine;
+}
+
+struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
+{
+    if (engine->effect_count == engine->effect_cap) {
+        engine->effect_cap = engine->effect_cap ? 2 * engine->effect_cap : 16;
+        engine->effects = hf_realloc(engine->effects, engine->effect_cap * sizeof *engine->effects);
+    }
+    struct hf_effect *effect = &engine->effects[engine->effect_count++];
+    effect->kind = kind;
+    effect->runtime = NULL;
+    effect->session = NULL;
+    effect->server = NULL;
+    effect->piece_count = 0;
+    return effect;
+}
+
+void hf_engine_on_cell(struct hf_engine *engine, hf_cell_hook hook, void *context)
+{
+    engine->on_cell = hook;
+    engine->on_cell_context = context;
+}
+
+bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect)
+{
+    if (engine->effect_taken == engine->effect_count)
+        return false;
+    *ret_effect = engine->effects[engine->effect_taken++];
+    return true;
+}
+
+void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
+             uint64_t generation, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    struct hf_effect *effect = hf_emit(engine, HF_DO_NOTE);
+    effect->note = (struct hf_note) {
+        .level = level,
+        .server = server ? hf_arena_dup(&engine->arena, hf_span_of(server->name))
+                         : (struct hf_span) { NULL, 0 },
+        .generation = generation,
+        .text = hf_arena_dup(&engine->arena, (struct hf_span) { text, length }),
+    };
+}
+
+void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p)
+{
+    struct hf_grave *grave = hf_new(struct hf_grave);
+    *grave = (struct hf_grave) { engine->graves, bury, p };
+    engine->graves = grave;
+}
+
+void hf_engine_collect(struct hf_engine *engine)
+{
+    assert(engine->effect_taken == engine->effect_count);
+    engine->effect_taken = engine->effect_count = 0;
+    while (engine->graves) {
+        struct hf_grave *grave = engine->graves;
+        engine->graves = grave->next;
+        grave->bury(grave->p);
+        hf_free(grave);
+    }
+    hf_arena_reset(&engine->arena);
+}
+
+/* xorshift64*: enough for spreading retries, and the same seed gives the same run. */
+double hf_random_share(struct hf_engine *engine)
+{
+    uint64_t x = engine->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    engine->random = x;
+    return (double)((x * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
+}
+
+uint64_t hf_engine_next_ms(const struct hf_engine *engine)
+{
+    return hf_timers_next(&engine->timers);
+}
+
+static void fire(struct hf_timer *timer)
+{
+    const enum hf_timer_kind kind = (enum hf_timer_kind)timer->kind;
+    switch (kind) {
+    case HF_TIMER_CALL: hf_call_timer(timer->owner); break;
+    case HF_TIMER_DUE: hf_slot_due(timer->owner); break;
+    case HF_TIMER_IDLE: hf_slot_idle(timer->owner); break;
+    case HF_TIMER_RELIST: hf_slot_relist(timer->owner); break;
+    case HF_TIMER_STAY:
+    case HF_TIMER_START:
+    case HF_TIMER_EOF:
+    case HF_TIMER_CHECK:
+    case HF_TIMER_STALL: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
+    }
+}
+
+void hf_engine_tick(struct hf_engine *engine, uint64_t now_ms)
+{
+    hf_set_now(engine, now_ms);
+    struct hf_timer *timer;
+    while ((timer = hf_timers_pop(&engine->timers, now_ms)))
+        fire(timer);
+}
+
+void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
+{
+    hf_set_now(engine, now_ms);
+    engine->is_stopping = true;
+    struct hf_server *server;
+    HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
+        hf_server_op(server, HF_OP_REMOVE, now_ms);
+}
+
+bool hf_engine_is_stopped(const struct hf_engine *engine)
+{
+    return engine->is_stopping && hf_list_empty(&engine->servers);
+}
+
+/* The shell has let go of everything: no effect of this is performed. */
+void hf_engine_free(struct hf_engine *engine)
+{
+    if (!engine)
+        return;
+    struct hf_session *session;
+    HF_LIST_EACH_SAFE (session, &engine->sessions, struct hf_session, link)
+        hf_session_close(session, engine->now_ms);
+    struct hf_server *server;
+    HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
+        hf_server_destroy(server);
+    hf_doors_drop(engine, NULL);
+    engine->effect_taken = engine->effect_count;
+    hf_engine_collect(engine);
+    assert(engine->call_count == 0);
+    hf_free(engine->calls);
+    hf_free(engine->effects);
+    hf_timers_done(&engine->timers);
+    hf_arena_done(&engine->arena);
+    hf_free(engine);
+}

@@ -1,0 +1,167 @@
+/*
+ * engine.h - the whole of holdfast without its hands: events and the time in, effects out.
+ *
+ * The engine owns servers, their runtimes, the clients' sessions and every call between them. It
+ * does no I/O and reads no clock. After each event the shell takes the effects out with
+ * hf_engine_next_effect, performs them, and calls hf_engine_collect; spans in effects are good
+ * until then. The simulator is another shell.
+ */
+#ifndef HF_CORE_ENGINE_H
+#define HF_CORE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/evidence.h"
+#include "core/runtime.h"
+#include "core/settings.h"
+#include "core/slot.h"
+#include "wire/json.h"
+
+struct hf_engine;
+struct hf_server;  /* one configured backend; stays while configured */
+struct hf_runtime; /* one live connection to it */
+struct hf_session; /* one client */
+
+/* ---- effects ---- */
+
+enum hf_effect_kind {
+    HF_DO_SPAWN,       /* start the server of `runtime` */
+    HF_DO_WRITE,       /* `runtime` has bytes to write: hf_runtime_gather, then hf_runtime_wrote */
+    HF_DO_STEAL,       /* take back what `runtime` did not read, then hf_runtime_stolen */
+    HF_DO_CLOSE_STDIN, /* of `runtime` */
+    HF_DO_TERM,
+    HF_DO_KILL,
+    HF_DO_RELEASE,       /* nothing of `runtime` is left: free what the shell has of it */
+    HF_DO_SEND,          /* one message to `session`: the pieces, in order */
+    HF_DO_NOTE,          /* something worth a log line: `note` */
+    HF_DO_FORGET_SERVER, /* `server` was removed and is gone: free what the shell has of it */
+};
+
+enum hf_note_level { HF_NOTE_DEBUG, HF_NOTE_INFO, HF_NOTE_WARN, HF_NOTE_ERROR };
+
+struct hf_note {
+    enum hf_note_level level;
+    struct hf_span server; /* name, or p == NULL */
+    uint64_t generation;   /* 0: none */
+    struct hf_span text;   /* `word key=value …`; peers' bytes in it are escaped by the logger */
+};
+
+enum { HF_PIECES_MAX = 9 };
+
+struct hf_effect {
+    enum hf_effect_kind kind;
+    struct hf_runtime *runtime;
+    struct hf_session *session;
+    struct hf_server *server;
+    unsigned piece_count;
+    struct hf_span pieces[HF_PIECES_MAX];
+    struct hf_note note;
+};
+
+struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed);
+void hf_engine_free(struct hf_engine *engine);
+bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect);
+void hf_engine_collect(struct hf_engine *engine);
+
+/* For the simulator: told of every state × event that happened. */
+typedef void (*hf_cell_hook)(void *context, enum hf_slot_state state, enum hf_slot_event event);
+void hf_engine_on_cell(struct hf_engine *engine, hf_cell_hook hook, void *context);
+
+/* ---- time ---- */
+
+uint64_t hf_engine_next_ms(const struct hf_engine *engine); /* when to tick next; 0: no need */
+void hf_engine_tick(struct hf_engine *engine, uint64_t now_ms);
+
+/* ---- servers and what operators do with them ---- */
+
+struct hf_rename {
+    struct hf_span from, to; /* plain text */
+};
+
+struct hf_server_spec {
+    const char *name;
+    struct hf_settings settings;
+    const char *const *allow, *const *deny; /* NULL-terminated globs; allow NULL: everything */
+    const struct hf_rename *renames, *descriptions;
+    size_t rename_count, description_count;
+    bool disabled;
+    const char *problem; /* NULL, or why it cannot be started as configured */
+    void *shell;
+};
+
+struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server_spec *spec,
+                                uint64_t now_ms);
+struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name);
+/* Same server, other settings: takes effect by a restart where it matters. */
+void hf_server_change(struct hf_server *server, const struct hf_server_spec *spec, bool restart,
+                      uint64_t now_ms);
+
+/* `run`: it is greeted with the one client's own initialize, once that has come. To be said before
+ * the first event of its runtime. */
+void hf_server_set_clients_own(struct hf_server *server);
+
+enum hf_op { HF_OP_ENABLE, HF_OP_DISABLE, HF_OP_RESTART, HF_OP_RECONNECT, HF_OP_REMOVE };
+/* False: refused, because it is switched off (restart and reconnect only). */
+bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms);
+
+struct hf_server_status {
+    const char *name;
+    enum hf_slot_state state;
+    bool wanted;
+    uint64_t generation; /* of the current runtime; 0: none yet */
+    const char *last_reason, *last_stderr;
+    uint32_t in_flight, waiting, failures_k, streak;
+    uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
+    int64_t next_attempt_ms; /* absolute; -1: none scheduled */
+    long pid;                /* of the current runtime; 0: none */
+    bool close_failed;
+};
+void hf_server_status(const struct hf_server *server, struct hf_server_status *ret_status);
+struct hf_server *hf_engine_next_server(struct hf_engine *engine, struct hf_server *after);
+
+/* ---- runtimes: what the shell saw ---- */
+
+struct hf_runtime *hf_engine_next_runtime(struct hf_engine *engine, struct hf_runtime *after);
+void *hf_runtime_shell(const struct hf_runtime *runtime);
+void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell);
+void *hf_server_shell(const struct hf_server *server);
+struct hf_server *hf_runtime_server(const struct hf_runtime *runtime);
+uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
+enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime);
+
+void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms);
+void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, uint64_t now_ms);
+void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms);
+void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                          uint64_t now_ms);
+void hf_runtime_bytes_came(struct hf_runtime *runtime, uint64_t now_ms); /* once per read */
+void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line);
+void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms); /* EOF of its stdout */
+void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now_ms);
+void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms);
+void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t now_ms);
+/* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
+size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
+void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms);
+
+/* ---- clients ---- */
+
+/* `only` NULL: all servers, under prefixed names. Else that one, under its own names. */
+struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
+                                   uint64_t now_ms);
+void *hf_session_shell(const struct hf_session *session);
+void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms);
+void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
+                             uint64_t now_ms);
+/* It will send nothing more, but still reads: everything it asked is answered first. */
+void hf_session_finish(struct hf_session *session, uint64_t now_ms);
+bool hf_session_is_settled(const struct hf_session *session); /* finished, and nothing is open */
+void hf_session_close(struct hf_session *session, uint64_t now_ms); /* it is gone */
+
+/* Waiting calls are answered now, dispatched ones have drainMs; then every server is removed. */
+void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms);
+bool hf_engine_is_stopped(const struct hf_engine *engine); /* no runtime is left */
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * errors.h - the errors a client sees from us (DESIGN 7): one table of code, name and what to do.
+ *
+ * Each says a sentence that a model can act on and carries `data` for machines. retrySafe is always
+ * the opposite of dispatched.
+ */
+#ifndef HF_CORE_ERRORS_H
+#define HF_CORE_ERRORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "core/evidence.h"
+
+#define HF_ERRORS(X) /* id, code, name, dispatched, retry */                                       \
+    X(UNAVAILABLE, -31001, "unavailable", false, "later")                                          \
+    X(DIES_ON_IT, -31001, "unavailable", false, "no")                                              \
+    X(OUTCOME_UNKNOWN, -31002, "outcome_unknown", true, "check_first")                             \
+    X(DISABLED, -31003, "disabled", false, "no")                                                   \
+    X(PERMANENTLY_FAILED, -31004, "permanently_failed", false, "later")                            \
+    X(OVERLOADED, -31005, "overloaded", false, "later")                                            \
+    X(REQUEST_TOO_LARGE, -31006, "too_large", false, "no")                                         \
+    X(RESULT_TOO_LARGE, -31006, "too_large", true, "check_first")                                  \
+    X(DENIED, -31007, "denied", false, "no")                                                       \
+    X(STATE_LOST, -31010, "state_lost", false, "now")
+#define HF_ERROR_ENUM(id, code, name, dispatched, retry) HF_ERROR_##id,
+enum hf_error { HF_ERRORS(HF_ERROR_ENUM) HF_ERROR_COUNT };
+
+struct hf_error_facts {
+    struct hf_span sentence; /* plain text, for a person or a model */
+    struct hf_span reason;   /* a word or a short phrase, for machines */
+    struct hf_span server, state;
+    enum hf_evidence evidence;
+    uint64_t generation;
+    int64_t retry_after_ms; /* -1: not known */
+};
+
+/* Appends {"code":…,"message":…,"data":{…}}. */
+void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts);
+int hf_error_code(enum hf_error error);
+const char *hf_error_name(enum hf_error error);
+bool hf_error_dispatched(enum hf_error error);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * evidence.h - how far a request provably got, and the one place that decides a re-send (DESIGN 4).
+ *
+ * A server's stdin is a stream of bytes counted from 0. A request lies in it at [start, brace],
+ * where brace is the offset of the closing brace of its JSON text; `written` bytes entered the
+ * pipe, and the last `taken_back` of them were read back by us after the last write:
+ *
+ *      0 ......... start ...... brace ......... written-taken_back ........... written
+ *      |   read by the server (or by a descendant of it)   |  nobody can read  |
+ */
+#ifndef HF_CORE_EVIDENCE_H
+#define HF_CORE_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HF_EVIDENCES(X)                                                                            \
+    X(UNSENT, "unsent")   /* no byte of it left holdfast */                                        \
+    X(PARTIAL, "partial") /* its closing brace never entered the pipe */                           \
+    X(UNREAD, "unread")   /* we took its closing brace back out of the pipe */                     \
+    X(REFUSED, "refused") /* the peer turned it away before processing */                          \
+    X(DISPATCHED, "dispatched")
+#define HF_EVIDENCE_ENUM(id, name) HF_EVIDENCE_##id,
+enum hf_evidence { HF_EVIDENCES(HF_EVIDENCE_ENUM) HF_EVIDENCE_COUNT };
+
+struct hf_extent { /* of one request in the server's stdin */
+    uint64_t start, brace;
+    bool begun; /* at least one byte of it was written; start and brace mean nothing before */
+};
+
+struct hf_stream_facts { /* of a stdin that is never written again */
+    uint64_t written;
+    int64_t taken_back; /* -1: could not look; nothing is proven */
+};
+
+enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts);
+/* Whether the server, or whatever it left behind, took at least one byte of the request. */
+bool hf_evidence_byte_taken(struct hf_extent extent, struct hf_stream_facts facts);
+
+/* What a lost request may do next. */
+enum hf_verdict {
+    HF_VERDICT_RESEND,
+    HF_VERDICT_UNKNOWN,       /* -31002 */
+    HF_VERDICT_DIES_ON_IT,    /* -31001 server_dies_on_it */
+    HF_VERDICT_REFUSED_AGAIN, /* -31001 refused_again */
+};
+
+enum { HF_SENDS_MAX = 3, HF_SENDS_MAX_ONCE_TAKEN = 2 };
+
+struct hf_history {
+    unsigned sends;     /* how often a byte of it was written somewhere, this time included */
+    bool byte_taken;    /* by any generation */
+    bool is_repeatable; /* reads, and tools that their server calls idempotent where that is trusted
+                         */
+};
+
+enum hf_verdict hf_evidence_verdict(enum hf_evidence evidence, struct hf_history history);
+const char *hf_evidence_name(enum hf_evidence evidence);
+
+#endif

@@ -1,0 +1,124 @@
+/* frame.c - the bytes of a request on their way into a server's stdin.
+ *
+ * A frame is made of spans into the client's own text, with our id (and, where they differ, the
+ * server's own name and our progress token) in the place of the client's. Nothing is copied, and
+ * the offsets at which a frame enters the pipe are what evidence is made of. */
+#include <assert.h>
+#include "core/state.h"
+
+static void add_piece(struct hf_frame *frame, struct hf_span piece)
+{
+    if (piece.n == 0)
+        return;
+    assert(frame->count < HF_PIECES_MAX);
+    frame->pieces[frame->count++] = piece;
+    frame->length += piece.n;
+}
+
+/* Cuts are few; they are kept in the order of the text. */
+void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by)
+{
+    assert(call->cut_count < sizeof call->cuts / sizeof *call->cuts);
+    assert(span.p >= call->text && span.p + span.n <= call->text + call->text_length);
+    const size_t at = (size_t)(span.p - call->text);
+    unsigned i = call->cut_count++;
+    for (; i > 0 && call->cuts[i - 1].at > at; i--)
+        call->cuts[i] = call->cuts[i - 1];
+    call->cuts[i] = (struct hf_cut) { at, span.n, by };
+}
+
+void hf_frame_build(struct hf_call *call)
+{
+    struct hf_frame *frame = &call->frame;
+    frame->call = call;
+    frame->count = 0;
+    frame->length = frame->sent = 0;
+    size_t from = 0;
+    for (unsigned i = 0; i < call->cut_count; i++) {
+        const struct hf_cut *cut = &call->cuts[i];
+        add_piece(frame, (struct hf_span) { call->text + from, cut->at - from });
+        add_piece(frame, cut->by);
+        from = cut->at + cut->length;
+    }
+    add_piece(frame, (struct hf_span) { call->text + from, call->text_length - from });
+    add_piece(frame, HF_SPAN("\n"));
+    call->extent = (struct hf_extent) { .begun = false };
+}
+
+void hf_frame_free(void *p)
+{
+    struct hf_frame *frame = p;
+    hf_free(frame->owned);
+    hf_free(frame);
+}
+
+size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max)
+{
+    size_t count = 0;
+    if (runtime->is_frozen)
+        return 0;
+    struct hf_frame *frame;
+    HF_LIST_EACH (frame, &runtime->out, struct hf_frame, link) {
+        size_t skip = frame->sent;
+        for (unsigned i = 0; i < frame->count; i++) {
+            if (skip >= frame->pieces[i].n) {
+                skip -= frame->pieces[i].n;
+                continue;
+            }
+            if (count == max)
+                return count;
+            spans[count++] = hf_span_from(frame->pieces[i], skip);
+            skip = 0;
+        }
+    }
+    return count;
+}
+
+/* The first byte of a request is about to be in the pipe. */
+static void begin_frame(struct hf_frame *frame, uint64_t at)
+{
+    struct hf_call *call = frame->call;
+    if (!call || call->stage == HF_CALL_ENDED)
+        return;
+    assert(call->stage == HF_CALL_QUEUED && frame->length >= 2);
+    call->stage = HF_CALL_WRITING;
+    call->extent = (struct hf_extent) { at, at + frame->length - 2, true };
+    call->history.sends++;
+}
+
+static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
+{
+    hf_unlink(&frame->link);
+    struct hf_call *call = frame->call;
+    if (!call)
+        hf_frame_free(frame);
+    else
+        hf_call_written(call, runtime);
+}
+
+void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    assert(!runtime->is_frozen);
+    while (n > 0) {
+        struct hf_frame *frame = HF_LIST_FIRST(&runtime->out, struct hf_frame, link);
+        assert(frame && frame->sent < frame->length);
+        if (frame->sent == 0)
+            begin_frame(frame, runtime->written);
+        const size_t left = frame->length - frame->sent;
+        const size_t took = n < left ? n : left;
+        frame->sent += took;
+        runtime->written += took;
+        n -= took;
+        if (frame->sent == frame->length)
+            finish_frame(runtime, frame);
+    }
+    runtime->last_write_ms = now_ms;
+    if (hf_list_empty(&runtime->out)) {
+        runtime->write_wanted = false;
+        hf_timer_clear(&engine->timers, &runtime->stall);
+    } else {
+        hf_timer_set(&engine->timers, &runtime->stall, now_ms + runtime->server->settings.stall_ms);
+    }
+}

@@ -1,0 +1,286 @@
+/* hello.c - greeting a server, fetching its lists, and giving it back what clients had set. */
+#include <assert.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* What we say where many clients share one server: we can pass on whatever it may ask of them. */
+static const char our_hello[] =
+    "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},"
+    "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"holdfast\",\"version\":"
+    "\"" HF_VERSION "\"}}";
+
+void hf_hello_begin(struct hf_runtime *runtime)
+{
+    const struct hf_session *owner = runtime->slot->owner;
+    const char *hello = owner && owner->hello ? owner->hello : our_hello;
+    (void)hf_call_ours(runtime, HF_FOR_HELLO, hf_method(HF_METHOD_INITIALIZE), hf_span_of(hello));
+}
+
+static void begin_list(struct hf_runtime *runtime, enum hf_part_id part, struct hf_span cursor)
+{
+    struct hf_buf params = hf_draft();
+    if (cursor.n) {
+        hf_buf_add_str(&params, "{\"cursor\":");
+        hf_buf_add(&params, cursor);
+        hf_buf_add_char(&params, '}');
+    }
+    struct hf_call *call = hf_call_ours(runtime, HF_FOR_LIST, hf_method(hf_part_traits(part)->list),
+                                        hf_buf_span(&params));
+    if (call)
+        call->part = part;
+    hf_buf_done(&params);
+}
+
+static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
+{
+    struct hf_listing *listing = &runtime->listing[part];
+    listing->is_dirty = false;
+    listing->building = hf_part_new(part, runtime->server->engine->limits.max_message_bytes);
+    begin_list(runtime, part, HF_SPAN(""));
+}
+
+void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
+{
+    if (!runtime->has_capability[part] || runtime->is_frozen)
+        return;
+    if (runtime->listing[part].building)
+        runtime->listing[part].is_dirty = true;
+    else
+        fetch_part(runtime, part);
+}
+
+void hf_slot_relist(struct hf_slot *slot)
+{
+    struct hf_engine *engine = slot->server->engine;
+    if (!slot->current)
+        return;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_list_again(slot->current, part);
+    hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + slot->server->settings.relist_ms);
+}
+
+void hf_list_dropped(struct hf_runtime *runtime)
+{
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
+        hf_part_unref(runtime->listing[part].building);
+        hf_part_unref(runtime->listing[part].ready);
+        runtime->listing[part] = (struct hf_listing) { 0 };
+    }
+}
+
+/* ---- the greeting's answer ---- */
+
+static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
+{
+    const struct hf_span capabilities = hf_json_get(result, HF_SPAN("capabilities"));
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        runtime->has_capability[part] =
+            hf_json_get(capabilities, hf_part_traits(part)->capability).p != NULL;
+    runtime->has_logging = hf_json_get(capabilities, HF_SPAN("logging")).p != NULL;
+    runtime->has_subscribe = hf_json_is_true(hf_json_path(
+        capabilities, 2, (struct hf_span[]) { HF_SPAN("resources"), HF_SPAN("subscribe") }));
+}
+
+/* An attempt that cannot be used is closed politely; its slot is told first. */
+static void give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
+{
+    int64_t code = 0;
+    char text[120];
+    struct hf_buf words;
+    hf_buf_init(&words, 4096);
+    const struct hf_span message = hf_json_get(msg->error, HF_SPAN("message"));
+    if (!hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        code = 0;
+    if (!hf_json_unescape(message, &words))
+        hf_buf_clear(&words);
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(hf_buf_span(&words)));
+    hf_server_reason(runtime->server, "%s failed: error %lld%s%s", what, (long long)code,
+                     text[0] ? ": " : "", text);
+    hf_buf_done(&words);
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
+}
+
+static void become_live(struct hf_runtime *runtime)
+{
+    hf_runtime_event(runtime, HF_RUNTIME_EV_LISTED);
+    assert(runtime == runtime->slot->attempt);
+    hf_slot_event(runtime->slot, HF_SLOT_EV_READY);
+}
+
+void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    hf_call_end(call);
+    if (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING)
+        return;
+    if (msg->kind != HF_MSG_RESULT) {
+        give_up(runtime, "initialize", msg);
+        return;
+    }
+    runtime->greeting = hf_span_dup(msg->result);
+    read_capabilities(runtime, msg->result);
+    hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
+    hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        if (runtime->has_capability[part])
+            fetch_part(runtime, part);
+    if (!runtime->has_capability[HF_PART_TOOLS])
+        become_live(runtime);
+}
+
+/* ---- lists ---- */
+
+static void publish(struct hf_server *server, enum hf_part_id part, struct hf_part *fresh)
+{
+    struct hf_part *old = server->parts[part];
+    if (old && hf_part_same(old, fresh)) {
+        hf_part_unref(fresh);
+        return;
+    }
+    server->parts[part] = fresh;
+    const bool is_first = !old;
+    hf_part_unref(old);
+    if (server->is_published && !(is_first && fresh->count == 0))
+        hf_part_changed(server, part, is_first);
+    else
+        hf_views_stale(server, part);
+}
+
+void hf_hello_install(struct hf_runtime *runtime)
+{
+    struct hf_server *server = runtime->server;
+    hf_free(server->greeting);
+    server->greeting = hf_strdup(runtime->greeting);
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
+        struct hf_listing *listing = &runtime->listing[part];
+        struct hf_part *fresh = listing->ready;
+        listing->ready = NULL;
+        if (!runtime->has_capability[part] && server->parts[part]) {
+            fresh = hf_part_new(part, 1); /* it has none any more */
+            hf_part_seal(fresh);
+        }
+        if (fresh)
+            publish(server, part, fresh);
+    }
+}
+
+static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
+{
+    struct hf_listing *listing = &runtime->listing[part];
+    struct hf_part *fresh = listing->building;
+    listing->building = NULL;
+    hf_part_seal(fresh);
+    if (runtime == runtime->slot->current) {
+        publish(runtime->server, part, fresh);
+        if (listing->is_dirty)
+            fetch_part(runtime, part);
+        hf_held_review(runtime->server->engine);
+        return;
+    }
+    hf_part_unref(listing->ready);
+    listing->ready = fresh;
+    if (listing->is_dirty)
+        fetch_part(runtime, part);
+    else if (part == HF_PART_TOOLS && runtime->machine.state == HF_RUNTIME_LISTING)
+        become_live(runtime);
+}
+
+static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const struct hf_msg *msg,
+                        const char *why)
+{
+    struct hf_server *server = runtime->server;
+    hf_part_unref(runtime->listing[part].building);
+    runtime->listing[part].building = NULL;
+    if (part == HF_PART_TOOLS && runtime->machine.state == HF_RUNTIME_LISTING) {
+        if (why) {
+            hf_server_reason(server, "tools/list failed: %s", why);
+            hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
+        } else {
+            give_up(runtime, "tools/list", msg);
+        }
+        return;
+    }
+    hf_note(server->engine, HF_NOTE_DEBUG, server, runtime->generation,
+            "list_failed method=%s the last good one stays",
+            hf_method(hf_part_traits(part)->list)->name);
+    hf_held_review(server->engine);
+}
+
+void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const enum hf_part_id part = call->part;
+    hf_call_end(call);
+    if (!runtime->listing[part].building || runtime->is_frozen)
+        return;
+    if (msg->kind != HF_MSG_RESULT) {
+        part_failed(runtime, part, msg, NULL);
+        return;
+    }
+    struct hf_span cursor = { NULL, 0 };
+    struct hf_err err;
+    switch (hf_part_add_page(runtime->listing[part].building, msg->result, &cursor, &err)) {
+    case HF_PAGE_LAST: part_fetched(runtime, part); break;
+    case HF_PAGE_MORE: begin_list(runtime, part, cursor); break;
+    case HF_PAGE_BAD: part_failed(runtime, part, msg, err.text); break;
+    }
+}
+
+/* ---- what clients had set ---- */
+
+static const char *const levels[] = { "debug", "info",     "notice", "warning",
+                                      "error", "critical", "alert",  "emergency" };
+
+static int level_rank(const char *raw)
+{
+    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
+        if (hf_json_string_is(hf_span_of(raw), hf_span_of(levels[i])))
+            return i;
+    return 0;
+}
+
+static const char *most_talkative(const struct hf_server *server, const struct hf_session *owner)
+{
+    const char *best = NULL;
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        if (!session->log_level || !hf_session_uses(session, server) || (owner && session != owner))
+            continue;
+        if (!best || level_rank(session->log_level) < level_rank(best))
+            best = session->log_level;
+    }
+    return best;
+}
+
+static void ask_with(struct hf_runtime *runtime, enum hf_method_id method, const char *key,
+                     const char *raw_value)
+{
+    struct hf_buf params = hf_draft();
+    hf_buf_printf(&params, "{\"%s\":%s}", key, raw_value);
+    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(method), hf_buf_span(&params));
+    hf_buf_done(&params);
+}
+
+void hf_restore_level(struct hf_runtime *runtime)
+{
+    const char *level = most_talkative(runtime->server, runtime->slot->owner);
+    if (level && runtime->has_logging)
+        ask_with(runtime, HF_METHOD_SET_LEVEL, "level", level);
+}
+
+void hf_restore(struct hf_runtime *runtime)
+{
+    struct hf_server *server = runtime->server;
+    hf_restore_level(runtime);
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        if (runtime->slot->owner && runtime->slot->owner != session)
+            continue;
+        for (struct hf_link *at = session->subscriptions.next; at != &session->subscriptions;
+             at = at->next) {
+            const struct hf_subscription *sub = HF_ITEM(at, struct hf_subscription, link);
+            if (sub->server == server)
+                ask_with(runtime, HF_METHOD_SUBSCRIBE, "uri", sub->uri);
+        }
+    }
+}

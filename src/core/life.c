@@ -1,0 +1,394 @@
+/* life.c - the life of a runtime: what the shell saw becomes events of its machine, the machine's
+ * effects become ours. What happens to its calls is in call.c, what it says in hello.c and
+ * upward.c. */
+#include <assert.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include "core/state.h"
+
+static void arm_start(struct hf_runtime *runtime)
+{
+    hf_timer_set(&runtime->server->engine->timers, &runtime->start,
+                 runtime->server->engine->now_ms + runtime->server->settings.start_timeout_ms);
+}
+
+struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
+{
+    struct hf_runtime *runtime = hf_new(struct hf_runtime);
+    runtime->slot = slot;
+    runtime->server = slot->server;
+    runtime->generation = ++slot->server->generation;
+    runtime->taken_back = -1;
+    runtime->last_byte_ms = slot->server->engine->now_ms;
+    hf_link_init(&runtime->out);
+    hf_link_init(&runtime->calls);
+    hf_link_init(&runtime->asks);
+    hf_timer_init(&runtime->stay, HF_TIMER_STAY, runtime);
+    hf_timer_init(&runtime->start, HF_TIMER_START, runtime);
+    hf_timer_init(&runtime->eof, HF_TIMER_EOF, runtime);
+    hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
+    hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
+    hf_list_push(&slot->runtimes, &runtime->link);
+    if (!slot->server->is_clients_own) /* else the clock starts with the client's own greeting */
+        arm_start(runtime);
+    hf_emit(slot->server->engine, HF_DO_SPAWN)->runtime = runtime;
+    return runtime;
+}
+
+static void free_runtime(void *p)
+{
+    struct hf_runtime *runtime = p;
+    hf_free(runtime->greeting);
+    hf_free(runtime);
+}
+
+static void clear_timers(struct hf_runtime *runtime)
+{
+    struct hf_timers *timers = &runtime->server->engine->timers;
+    hf_timer_clear(timers, &runtime->stay);
+    hf_timer_clear(timers, &runtime->start);
+    hf_timer_clear(timers, &runtime->eof);
+    hf_timer_clear(timers, &runtime->check);
+    hf_timer_clear(timers, &runtime->stall);
+}
+
+/* No answer can come any more: every call still here is judged by its evidence. */
+static void settle_calls(struct hf_runtime *runtime)
+{
+    if (runtime->is_settled)
+        return;
+    assert(runtime->is_frozen);
+    runtime->is_settled = true;
+    hf_list_dropped(runtime);
+    hf_asks_drop(runtime);
+    runtime->check_call = NULL;
+    const struct hf_stream_facts facts = { runtime->written, runtime->taken_back };
+    while (!hf_list_empty(&runtime->calls))
+        hf_call_lost(HF_LIST_FIRST(&runtime->calls, struct hf_call, link), facts);
+    while (!hf_list_empty(&runtime->out)) {
+        struct hf_frame *frame = HF_LIST_FIRST(&runtime->out, struct hf_frame, link);
+        hf_unlink(&frame->link);
+        if (frame->call)
+            hf_call_abandoned(frame->call); /* ended while its line was half written */
+        else
+            hf_frame_free(frame);
+    }
+}
+
+void hf_runtime_discard(struct hf_runtime *runtime)
+{
+    runtime->is_frozen = true;
+    settle_calls(runtime);
+    clear_timers(runtime);
+    hf_unlink(&runtime->link);
+    hf_bury(runtime->server->engine, free_runtime, runtime);
+}
+
+static void release(struct hf_runtime *runtime)
+{
+    struct hf_slot *slot = runtime->slot;
+    hf_emit(runtime->server->engine, HF_DO_RELEASE)->runtime = runtime;
+    hf_runtime_discard(runtime);
+    hf_slot_runtime_gone(slot);
+}
+
+static void freeze(struct hf_runtime *runtime)
+{
+    if (runtime->is_frozen)
+        return;
+    runtime->is_frozen = true;
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->stall);
+    hf_emit(runtime->server->engine, HF_DO_STEAL)->runtime = runtime;
+}
+
+static const struct {
+    enum hf_runtime_effect bit;
+    enum hf_effect_kind effect;
+} passed_on[] = {
+    { HF_RUNTIME_DO_CLOSE_STDIN, HF_DO_CLOSE_STDIN },
+    { HF_RUNTIME_DO_TERM, HF_DO_TERM },
+    { HF_RUNTIME_DO_KILL, HF_DO_KILL },
+};
+
+void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const enum hf_runtime_state before = runtime->machine.state;
+    const unsigned effects = hf_runtime_step(&runtime->machine, event);
+    if (effects & HF_RUNTIME_DO_REPORT_BUG) {
+        hf_note(engine, HF_NOTE_ERROR, runtime->server, runtime->generation,
+                "bug runtime=%s event=%s", hf_runtime_state_name(before),
+                hf_runtime_event_name(event));
+        return;
+    }
+    if (runtime->machine.state != before) {
+        const uint32_t stay_ms = hf_runtime_stay_ms(&runtime->machine, &runtime->server->settings);
+        hf_timer_set(&engine->timers, &runtime->stay, stay_ms ? engine->now_ms + stay_ms : 0);
+    }
+    if (effects & HF_RUNTIME_DO_FREEZE)
+        freeze(runtime);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (effects & passed_on[i].bit)
+            hf_emit(engine, passed_on[i].effect)->runtime = runtime;
+    if (effects & HF_RUNTIME_DO_CLOSE_FAILED) {
+        runtime->server->close_failed = true;
+        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
+                "close_failed something of its process tree could not be killed");
+    }
+    if (effects & HF_RUNTIME_DO_RELEASE)
+        release(runtime);
+}
+
+/* ---- becoming live ---- */
+
+void hf_runtime_maybe_greet(struct hf_runtime *runtime)
+{
+    if (runtime->machine.state != HF_RUNTIME_SPAWNING || !runtime->pid)
+        return;
+    const struct hf_session *owner = runtime->slot->owner;
+    if (runtime->server->is_clients_own && !(owner && owner->hello))
+        return; /* it is greeted with the client's own words, which are still to come */
+    hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
+    if (!runtime->start.at_ms)
+        arm_start(runtime);
+    hf_hello_begin(runtime);
+}
+
+void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    runtime->pid = pid;
+    hf_note(engine, HF_NOTE_INFO, runtime->server, runtime->generation, "started pid=%ld", pid);
+    hf_runtime_maybe_greet(runtime);
+}
+
+/* ---- ending ---- */
+
+/* A runtime that was not asked to go is going: its slot learns it before anything else happens. */
+static void report_loss(struct hf_runtime *runtime)
+{
+    struct hf_slot *slot = runtime->slot;
+    if (runtime == slot->attempt) {
+        slot->attempt = NULL;
+        hf_slot_attempt_failed(slot, true);
+        return;
+    }
+    if (runtime != slot->current)
+        return;
+    runtime->server->state_lost_since = runtime->generation + 1;
+    const bool clean = runtime->has_exited && WIFEXITED(runtime->wait_status) &&
+                       WEXITSTATUS(runtime->wait_status) == 0;
+    const bool is_idle = runtime->in_flight == 0 && slot->waiting == 0;
+    if (clean && is_idle && !slot->attempt) {
+        hf_slot_event(slot, HF_SLOT_EV_REST);
+        return;
+    }
+    hf_backoff_died(&runtime->server->backoff, runtime->completed_a_call,
+                    runtime->server->engine->now_ms);
+    hf_slot_event(slot, HF_SLOT_EV_LOST);
+}
+
+void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how)
+{
+    const bool was_up = runtime->machine.state < HF_RUNTIME_CLOSING;
+    hf_runtime_event(runtime, how);
+    if (was_up)
+        report_loss(runtime);
+}
+
+static void maybe_over(struct hf_runtime *runtime)
+{
+    if (runtime->is_over || !runtime->has_exited || !runtime->is_silent)
+        return;
+    runtime->is_over = true;
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->eof);
+    if (runtime->machine.state != HF_RUNTIME_GONE)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_OVER);
+    if (runtime->is_tree_gone && runtime->machine.state == HF_RUNTIME_KILLING)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
+}
+
+void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    if (runtime->is_silent || runtime->machine.state == HF_RUNTIME_GONE)
+        return;
+    runtime->is_silent = true;
+    if (runtime->machine.state < HF_RUNTIME_CLOSING && !runtime->has_exited)
+        hf_server_reason(runtime->server, "closed its stdout");
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_SILENT);
+    /* The bytes taken back are known only after the shell has performed STEAL; an answer cannot
+     * come any more, so the judgement follows in hf_runtime_stolen, or here if that was long ago.
+     */
+    if (runtime->taken_back >= 0)
+        settle_calls(runtime);
+    maybe_over(runtime);
+}
+
+static void describe_exit(struct hf_runtime *runtime)
+{
+    const int status = runtime->wait_status;
+    if (WIFSIGNALED(status))
+        hf_server_reason(runtime->server, "killed by signal %d", WTERMSIG(status));
+    else
+        hf_server_reason(runtime->server, "exited with status %d", WEXITSTATUS(status));
+}
+
+void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    if (runtime->has_exited || runtime->machine.state == HF_RUNTIME_GONE)
+        return;
+    runtime->has_exited = true;
+    runtime->wait_status = wait_status;
+    if (runtime->machine.state < HF_RUNTIME_CLOSING) {
+        describe_exit(runtime);
+        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation, "exited reason=\"%s\"",
+                runtime->server->reason);
+    }
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_EXITED);
+    if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here EOF is waited for, not exit */
+        hf_timer_clear(&engine->timers, &runtime->stay);
+    if (!runtime->is_silent)
+        hf_timer_set(&engine->timers, &runtime->eof, now_ms + runtime->server->settings.eof_ms);
+    maybe_over(runtime);
+}
+
+void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    assert(runtime->is_frozen);
+    runtime->taken_back = taken_back < 0 ? 0 : taken_back;
+    if (runtime->is_silent)
+        settle_calls(runtime);
+}
+
+void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    runtime->is_tree_gone = true;
+    if (runtime->machine.state != HF_RUNTIME_KILLING) {
+        if (runtime->machine.state != HF_RUNTIME_GONE)
+            hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
+        return;
+    }
+    /* Killed, but what it said last may still be in the pipe (P4): EOF follows at once now. */
+    if (runtime->is_silent)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
+    else
+        hf_timer_set(&runtime->server->engine->timers, &runtime->eof,
+                     now_ms + runtime->server->settings.eof_ms);
+}
+
+void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    struct hf_slot *slot = runtime->slot;
+    const bool was_attempt = runtime == slot->attempt;
+    hf_server_reason(runtime->server, "could not start: %s", why);
+    if (was_attempt)
+        slot->attempt = NULL;
+    runtime->is_frozen = true;
+    runtime->taken_back = 0;
+    if (runtime->machine.state == HF_RUNTIME_SPAWNING) {
+        hf_runtime_event(runtime, HF_RUNTIME_EV_NO_EXEC);
+    } else { /* given up before the news came */
+        runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
+        maybe_over(runtime);
+    }
+    if (was_attempt)
+        hf_slot_attempt_failed(slot, true);
+}
+
+/* ---- time and draining ---- */
+
+void hf_runtime_maybe_drained(struct hf_runtime *runtime)
+{
+    if (runtime->machine.state == HF_RUNTIME_DRAINING && runtime->in_flight == 0)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_DRAINED);
+}
+
+static void eof_is_not_coming(struct hf_runtime *runtime)
+{
+    /* A descendant holds its stdout; what it says is nobody's answer any more. */
+    runtime->is_silent = true;
+    if (runtime->taken_back >= 0)
+        settle_calls(runtime);
+    maybe_over(runtime);
+    if (runtime->machine.state == HF_RUNTIME_KILLING && runtime->is_tree_gone)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
+}
+
+void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
+{
+    switch (kind) {
+    case HF_TIMER_EOF: eof_is_not_coming(runtime); break;
+    case HF_TIMER_START:
+        if (runtime->machine.state < HF_RUNTIME_LIVE) {
+            hf_server_reason(runtime->server, "did not finish starting within %u ms",
+                             runtime->server->settings.start_timeout_ms);
+            hf_runtime_lose(runtime, HF_RUNTIME_EV_TIMEOUT);
+        }
+        break;
+    case HF_TIMER_STAY: hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT); break;
+    case HF_TIMER_CHECK: hf_check_timer(runtime); break;
+    case HF_TIMER_STALL: hf_stall_timer(runtime); break;
+    case HF_TIMER_CALL:
+    case HF_TIMER_DUE:
+    case HF_TIMER_IDLE:
+    case HF_TIMER_RELIST:
+    case HF_TIMER_SETTLE: assert(0 && "not a runtime's timer");
+    }
+}
+
+void hf_runtime_want_write(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (runtime->write_wanted || runtime->is_frozen || hf_list_empty(&runtime->out))
+        return;
+    runtime->write_wanted = true;
+    hf_emit(engine, HF_DO_WRITE)->runtime = runtime;
+    runtime->last_write_ms = engine->now_ms;
+    hf_timer_set(&engine->timers, &runtime->stall,
+                 engine->now_ms + runtime->server->settings.stall_ms);
+}
+
+/* ---- what the shell asks ---- */
+
+void *hf_runtime_shell(const struct hf_runtime *runtime)
+{
+    return runtime->shell;
+}
+void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell)
+{
+    runtime->shell = shell;
+}
+struct hf_server *hf_runtime_server(const struct hf_runtime *runtime)
+{
+    return runtime->server;
+}
+uint64_t hf_runtime_generation(const struct hf_runtime *runtime)
+{
+    return runtime->generation;
+}
+enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime)
+{
+    return runtime->machine.state;
+}
+
+void hf_runtime_bytes_came(struct hf_runtime *runtime, uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    runtime->last_byte_ms = now_ms;
+}
+
+void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)
+{
+    if (line.n == 0)
+        return;
+    (void)snprintf(runtime->server->last_stderr, sizeof runtime->server->last_stderr, "%.*s",
+                   (int)(line.n < 255 ? line.n : 255), line.p);
+}

@@ -1,0 +1,129 @@
+/* say.c - messages of our own making, towards clients and servers. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+enum { DRAFT_MAX = 1 << 30 };
+
+struct hf_buf hf_draft(void)
+{
+    struct hf_buf draft;
+    hf_buf_init(&draft, DRAFT_MAX);
+    return draft;
+}
+
+static void free_bytes(void *p)
+{
+    hf_free(p);
+}
+
+struct hf_span hf_keep(struct hf_engine *engine, struct hf_buf *draft)
+{
+    const struct hf_span kept = hf_buf_span(draft);
+    hf_bury(engine, free_bytes, draft->p);
+    *draft = (struct hf_buf) { .max = draft->max };
+    return kept;
+}
+
+void hf_send(struct hf_session *session, struct hf_span message)
+{
+    if (session->is_closed)
+        return;
+    struct hf_effect *effect = hf_emit(session->engine, HF_DO_SEND);
+    effect->session = session;
+    effect->pieces[0] = message;
+    effect->piece_count = 1;
+}
+
+void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id);
+    hf_buf_add_str(&draft, ",\"result\":");
+    hf_buf_add(&draft, result);
+    hf_buf_add_char(&draft, '}');
+    hf_send(session, hf_keep(session->engine, &draft));
+}
+
+void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id.p ? id : HF_SPAN("null"));
+    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(&draft, hf_span_of(text));
+    hf_buf_add_str(&draft, "}}");
+    hf_send(session, hf_keep(session->engine, &draft));
+}
+
+void hf_send_spliced(struct hf_session *session, struct hf_span text, struct hf_span cut,
+                     struct hf_span by)
+{
+    if (session->is_closed)
+        return;
+    assert(cut.p >= text.p && cut.p + cut.n <= text.p + text.n);
+    struct hf_effect *effect = hf_emit(session->engine, HF_DO_SEND);
+    const char *rest = cut.p + cut.n;
+    effect->session = session;
+    effect->pieces[0] = (struct hf_span) { text.p, (size_t)(cut.p - text.p) };
+    effect->pieces[1] = by;
+    effect->pieces[2] = (struct hf_span) { rest, (size_t)(text.p + text.n - rest) };
+    effect->piece_count = 3;
+}
+
+void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_error error,
+                     const struct hf_error_facts *facts)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id.p ? id : HF_SPAN("null"));
+    hf_buf_add_str(&draft, ",\"error\":");
+    hf_error_write(&draft, error, facts);
+    hf_buf_add_char(&draft, '}');
+    hf_send(session, hf_keep(session->engine, &draft));
+}
+
+void hf_refuse(struct hf_session *session, struct hf_span id, enum hf_error error,
+               const char *reason, const char *sentence)
+{
+    const struct hf_error_facts facts = {
+        .sentence = hf_span_of(sentence),
+        .reason = hf_span_of(reason),
+        .evidence = HF_EVIDENCE_UNSENT,
+        .retry_after_ms = -1,
+    };
+    hf_send_failure(session, id, error, &facts);
+}
+
+void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id);
+    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(&draft, hf_span_of(text));
+    hf_buf_add_str(&draft, "}}");
+    hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
+}
+
+void hf_tell(struct hf_runtime *runtime, struct hf_span message)
+{
+    if (runtime->is_frozen)
+        return;
+    struct hf_frame *frame = hf_new(struct hf_frame);
+    frame->owned = hf_span_dup(message);
+    hf_msg_to_one_line(frame->owned, message.n);
+    frame->pieces[0] = (struct hf_span) { frame->owned, message.n };
+    frame->pieces[1] = HF_SPAN("\n");
+    frame->count = 2;
+    frame->length = message.n + 1;
+    hf_list_push(&runtime->out, &frame->link);
+    hf_runtime_want_write(runtime);
+}

@@ -1,0 +1,573 @@
+/* server.c - a configured server and its slots: what moves them, and what a move does. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* ---- making and forgetting ---- */
+
+static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *owner)
+{
+    struct hf_slot *slot = hf_new(struct hf_slot);
+    slot->server = server;
+    slot->owner = owner;
+    hf_link_init(&slot->runtimes);
+    hf_link_init(&slot->turns);
+    hf_timer_init(&slot->due, HF_TIMER_DUE, slot);
+    hf_timer_init(&slot->idle, HF_TIMER_IDLE, slot);
+    hf_timer_init(&slot->relist, HF_TIMER_RELIST, slot);
+    hf_list_push(&server->slots, &slot->link);
+    if (server->problem) {
+        hf_server_reason(server, "config: %s", server->problem);
+        hf_slot_event(slot, HF_SLOT_EV_SPENT);
+    } else {
+        hf_slot_event(slot, !server->wanted         ? HF_SLOT_EV_DISABLE
+                            : server->settings.lazy ? HF_SLOT_EV_REST
+                                                    : HF_SLOT_EV_START);
+    }
+    return slot;
+}
+
+/* Only letters, digits, '_' and '-' may stand in a prefix. */
+static char *prefix_of(const char *name)
+{
+    char *prefix = hf_strdup(name);
+    for (char *c = prefix; *c; c++) {
+        const bool fits = (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') ||
+                          (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
+        if (!fits)
+            *c = '_';
+    }
+    return prefix;
+}
+
+struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server_spec *spec,
+                                uint64_t now_ms)
+{
+    hf_set_now(engine, now_ms);
+    struct hf_server *server = hf_new(struct hf_server);
+    server->engine = engine;
+    server->name = hf_strdup(spec->name);
+    server->prefix = prefix_of(spec->name);
+    server->settings = spec->settings;
+    server->wanted = !spec->disabled;
+    server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
+    server->shell = spec->shell;
+    hf_rules_set(&server->rules, spec);
+    hf_link_init(&server->slots);
+    hf_list_push(&engine->servers, &server->link);
+    if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
+        new_slot(server, NULL);
+    return server;
+}
+
+void hf_server_set_clients_own(struct hf_server *server)
+{
+    const struct hf_slot *slot = hf_server_slot(server);
+    server->is_clients_own = true;
+    if (slot && slot->attempt)
+        hf_timer_clear(&server->engine->timers, &slot->attempt->start);
+}
+
+static void free_server(void *p)
+{
+    struct hf_server *server = p;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_part_unref(server->parts[part]);
+    hf_rules_done(&server->rules);
+    hf_free(server->name);
+    hf_free(server->prefix);
+    hf_free(server->problem);
+    hf_free(server->greeting);
+    hf_free(server);
+}
+
+static void forget_server(struct hf_server *server)
+{
+    struct hf_engine *engine = server->engine;
+    struct hf_session *session;
+    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
+        hf_session_forget(session, server);
+    }
+    hf_unlink(&server->link);
+    hf_doors_drop(engine, server);
+    hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
+    hf_bury(engine, free_server, server);
+}
+
+static void free_slot(void *p)
+{
+    hf_free(p);
+}
+
+static void forget_slot(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    struct hf_timers *timers = &server->engine->timers;
+    assert(hf_list_empty(&slot->runtimes) && hf_list_empty(&slot->turns));
+    hf_timer_clear(timers, &slot->due);
+    hf_timer_clear(timers, &slot->idle);
+    hf_timer_clear(timers, &slot->relist);
+    hf_unlink(&slot->link);
+    hf_bury(server->engine, free_slot, slot);
+    if (server->is_removed && hf_list_empty(&server->slots))
+        forget_server(server);
+}
+
+void hf_server_destroy(struct hf_server *server)
+{
+    server->is_removed = true;
+    struct hf_slot *slot;
+    if (hf_list_empty(&server->slots))
+        forget_server(server);
+    else
+        HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
+            slot->attempt = slot->current = NULL;
+            slot->attempt_waits = false;
+            hf_slot_fail_waiting(slot);
+            while (!hf_list_empty(&slot->runtimes))
+                hf_runtime_discard(HF_LIST_FIRST(&slot->runtimes, struct hf_runtime, link));
+            forget_slot(slot);
+        }
+}
+
+/* ---- attempts ---- */
+
+bool hf_slot_has_attempt(const struct hf_slot *slot)
+{
+    return slot->attempt || slot->attempt_waits;
+}
+
+static void begin_attempt(struct hf_slot *slot, bool is_extra)
+{
+    struct hf_server *server = slot->server;
+    if (hf_slot_has_attempt(slot)) {
+        slot->attempt_is_extra &= is_extra; /* the schedule has caught up with an extra one */
+        return;
+    }
+    if (server->problem) {
+        hf_server_reason(server, "config: %s", server->problem);
+        hf_slot_event(slot, HF_SLOT_EV_SPENT);
+        return;
+    }
+    slot->attempt_is_extra = is_extra;
+    const bool may_overlap = server->settings.overlap && !slot->must_not_overlap;
+    if (!may_overlap && !hf_list_empty(&slot->runtimes)) {
+        slot->attempt_waits = true;
+        return;
+    }
+    slot->attempt_number++;
+    server->attempts++;
+    slot->attempt = hf_runtime_new(slot);
+    hf_note(server->engine, HF_NOTE_DEBUG, server, server->generation, "attempt number=%u extra=%d",
+            slot->attempt_number, is_extra);
+    hf_slot_tell_waiting(slot);
+}
+
+/* One warning for each streak of failures, not one for each failure. */
+static void note_failure(struct hf_server *server, const char *what)
+{
+    hf_note(server->engine, server->warned_streak ? HF_NOTE_DEBUG : HF_NOTE_WARN, server,
+            server->generation, "%s reason=\"%s\" stderr=\"%s\"", what, server->reason,
+            server->last_stderr);
+    server->warned_streak = true;
+}
+
+void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
+{
+    struct hf_server *server = slot->server;
+    const bool is_beside = slot->machine.state == HF_SLOT_CONNECTED;
+    const bool is_probe = slot->machine.state == HF_SLOT_PERMANENTLY_FAILED;
+    note_failure(server, is_beside ? "restart_failed the old one stays" : "attempt_failed");
+    const bool counts = is_charged && !slot->attempt_is_extra && !is_beside && !is_probe;
+    if (counts)
+        hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
+    const bool spent = counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect);
+    hf_slot_event(slot, spent ? HF_SLOT_EV_SPENT : HF_SLOT_EV_FAILED);
+}
+
+static void schedule(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    if (hf_slot_has_attempt(slot))
+        return;
+    if (!slot->due.at_ms) { /* an extra attempt leaves the schedule as it is */
+        const uint64_t now = server->engine->now_ms;
+        if (hf_backoff_spent(&server->backoff, &server->settings.reconnect)) {
+            hf_slot_event(slot, HF_SLOT_EV_SPENT);
+            return;
+        }
+        const uint64_t delay = hf_backoff_delay_ms(&server->backoff, &server->settings.reconnect,
+                                                   hf_random_share(server->engine), now);
+        slot->extra_used = false;
+        if (delay == 0) {
+            hf_slot_event(slot, HF_SLOT_EV_DUE);
+            return;
+        }
+        hf_timer_set(&server->engine->timers, &slot->due, now + delay);
+        hf_note(server->engine, HF_NOTE_INFO, server, server->generation,
+                "next_attempt in_ms=%llu k=%u", (unsigned long long)delay,
+                hf_backoff_k(&server->backoff, &server->settings.reconnect, now));
+    }
+    hf_slot_review_waiting(slot);
+}
+
+void hf_slot_due(struct hf_slot *slot)
+{
+    hf_slot_event(slot, HF_SLOT_EV_DUE);
+}
+
+/* ---- what a move does ---- */
+
+static void do_kill_attempt(struct hf_slot *slot)
+{
+    struct hf_runtime *runtime = slot->attempt;
+    slot->attempt = NULL;
+    slot->attempt_waits = false;
+    if (runtime)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_KILL);
+}
+
+static void do_detach(struct hf_slot *slot)
+{
+    slot->current = NULL;
+    hf_timer_clear(&slot->server->engine->timers, &slot->idle);
+    hf_timer_clear(&slot->server->engine->timers, &slot->relist);
+}
+
+static void do_drain(struct hf_slot *slot)
+{
+    struct hf_runtime *runtime = slot->current;
+    do_detach(slot);
+    if (!runtime)
+        return;
+    hf_runtime_event(runtime, HF_RUNTIME_EV_DRAIN);
+    hf_runtime_maybe_drained(runtime);
+}
+
+static void do_install(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    struct hf_engine *engine = server->engine;
+    struct hf_runtime *runtime = slot->attempt;
+    assert(runtime && runtime->machine.state == HF_RUNTIME_LIVE);
+    slot->attempt = NULL;
+    slot->current = runtime;
+    slot->attempt_number = 0;
+    slot->extra_used = false;
+    hf_timer_clear(&engine->timers, &slot->due);
+    hf_timer_clear(&engine->timers, &runtime->start);
+    if (server->settings.relist_ms)
+        hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + server->settings.relist_ms);
+    server->reconnects += server->backoff.was_connected;
+    hf_backoff_connected(&server->backoff);
+    server->last_connected_ms = engine->now_ms;
+    server->warned_streak = false;
+    hf_hello_install(runtime);
+    hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
+            server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
+    hf_slot_touch(slot);
+    hf_restore(runtime);
+    hf_slot_flush(slot);
+}
+
+static void do_probe_later(struct hf_slot *slot)
+{
+    const uint32_t probe_ms = slot->server->settings.reconnect.probe_ms;
+    if (probe_ms && !slot->server->problem)
+        hf_timer_set(&slot->server->engine->timers, &slot->due,
+                     slot->server->engine->now_ms + probe_ms);
+}
+
+static void do_fresh_budget(struct hf_slot *slot)
+{
+    hf_backoff_reset(&slot->server->backoff);
+    slot->server->warned_streak = false;
+}
+static void do_attempt(struct hf_slot *slot)
+{
+    begin_attempt(slot, false);
+}
+static void do_extra_attempt(struct hf_slot *slot)
+{
+    begin_attempt(slot, true);
+}
+static void do_unschedule(struct hf_slot *slot)
+{
+    hf_timer_clear(&slot->server->engine->timers, &slot->due);
+}
+
+static const struct {
+    enum hf_slot_effect bit;
+    void (*perform)(struct hf_slot *slot);
+} performers[] = {
+    { HF_SLOT_DO_KILL_ATTEMPT, do_kill_attempt },
+    { HF_SLOT_DO_UNSCHEDULE, do_unschedule },
+    { HF_SLOT_DO_DETACH, do_detach },
+    { HF_SLOT_DO_DRAIN, do_drain },
+    { HF_SLOT_DO_INSTALL, do_install },
+    { HF_SLOT_DO_FAIL_WAITING, hf_slot_fail_waiting },
+    { HF_SLOT_DO_FRESH_BUDGET, do_fresh_budget },
+    { HF_SLOT_DO_ATTEMPT, do_attempt },
+    { HF_SLOT_DO_EXTRA_ATTEMPT, do_extra_attempt },
+    { HF_SLOT_DO_SCHEDULE, schedule },
+    { HF_SLOT_DO_PROBE_LATER, do_probe_later },
+};
+
+unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
+{
+    struct hf_engine *engine = slot->server->engine;
+    const enum hf_slot_state before = slot->machine.state;
+    const unsigned effects = hf_slot_step(&slot->machine, event);
+    if (engine->on_cell)
+        engine->on_cell(engine->on_cell_context, before, event);
+    if (effects & HF_SLOT_DO_REPORT_BUG) {
+        hf_note(engine, HF_NOTE_ERROR, slot->server, slot->server->generation,
+                "bug state=%s event=%s", hf_slot_state_name(before), hf_slot_event_name(event));
+        return effects;
+    }
+    if (slot->machine.state != before)
+        hf_note(engine, HF_NOTE_INFO, slot->server, slot->server->generation,
+                "state from=%s to=%s on=%s", hf_slot_state_name(before),
+                hf_slot_state_name(slot->machine.state), hf_slot_event_name(event));
+    if (slot->machine.state != before)
+        hf_server_review(slot->server);
+    for (size_t i = 0; i < sizeof performers / sizeof *performers; i++)
+        if (effects & performers[i].bit)
+            performers[i].perform(slot);
+    if (slot->machine.state != before)
+        hf_held_review(engine);
+    return effects;
+}
+
+/* ---- slots of a server ---- */
+
+struct hf_slot *hf_server_slot(const struct hf_server *server)
+{
+    return HF_LIST_FIRST(&server->slots, struct hf_slot, link);
+}
+
+struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make)
+{
+    if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
+        return hf_server_slot(server);
+    uint32_t count = 0;
+    struct hf_slot *slot;
+    HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+        if (slot->owner == session && !slot->is_removed)
+            return slot;
+        count++;
+    }
+    return make && count < server->settings.max_runtimes ? new_slot(server, session) : NULL;
+}
+
+static void slot_is_empty(struct hf_slot *slot)
+{
+    slot->must_not_overlap = false;
+    if (slot->attempt_waits) {
+        slot->attempt_waits = false;
+        begin_attempt(slot, slot->attempt_is_extra);
+        return;
+    }
+    const bool again =
+        slot->machine.state == HF_SLOT_DISABLING && slot->server->wanted && !slot->is_removed;
+    hf_slot_event(slot, again ? HF_SLOT_EV_GONE_WANTED : HF_SLOT_EV_GONE);
+    if (slot->is_removed && slot->machine.state == HF_SLOT_DISABLED)
+        forget_slot(slot);
+}
+
+void hf_slot_runtime_gone(struct hf_slot *slot)
+{
+    if (hf_list_empty(&slot->runtimes) && hf_linked(&slot->link))
+        slot_is_empty(slot);
+}
+
+static void disable_slot(struct hf_slot *slot, bool remove)
+{
+    slot->is_removed |= remove;
+    hf_slot_event(slot, HF_SLOT_EV_DISABLE);
+    if (hf_list_empty(&slot->runtimes))
+        slot_is_empty(slot);
+}
+
+void hf_slots_drop_owner(struct hf_session *session)
+{
+    struct hf_server *server;
+    HF_LIST_EACH_SAFE (server, &session->engine->servers, struct hf_server, link) {
+        struct hf_slot *slot;
+        HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
+            if (slot->owner != session)
+                continue;
+            slot->owner = NULL;
+            if (!server->is_clients_own)
+                disable_slot(slot, true);
+        }
+    }
+}
+
+void hf_slot_touch(struct hf_slot *slot)
+{
+    struct hf_engine *engine = slot->server->engine;
+    if (slot->server->settings.idle_ms && slot->current)
+        hf_timer_set(&engine->timers, &slot->idle, engine->now_ms + slot->server->settings.idle_ms);
+}
+
+void hf_slot_idle(struct hf_slot *slot)
+{
+    if (!slot->current)
+        return;
+    if (slot->current->in_flight || slot->waiting || hf_slot_has_attempt(slot))
+        hf_slot_touch(slot);
+    else
+        hf_slot_event(slot, HF_SLOT_EV_REST);
+}
+
+int64_t hf_slot_retry_after_ms(const struct hf_slot *slot)
+{
+    const uint64_t now = slot->server->engine->now_ms;
+    if (!slot->due.at_ms)
+        return -1;
+    return slot->due.at_ms > now ? (int64_t)(slot->due.at_ms - now) : 0;
+}
+
+/* ---- operators ---- */
+
+static bool operate_slot(struct hf_slot *slot, enum hf_op op)
+{
+    const bool connected = slot->machine.state == HF_SLOT_CONNECTED;
+    enum hf_slot_event event = HF_SLOT_EV_ENABLE;
+    switch (op) {
+    case HF_OP_ENABLE: event = HF_SLOT_EV_ENABLE; break;
+    case HF_OP_RESTART:
+        event = slot->server->settings.overlap ? HF_SLOT_EV_RESTART : HF_SLOT_EV_RECONNECT;
+        break;
+    case HF_OP_RECONNECT: event = HF_SLOT_EV_RECONNECT; break;
+    case HF_OP_DISABLE:
+    case HF_OP_REMOVE: disable_slot(slot, op == HF_OP_REMOVE); return true;
+    }
+    if (event == HF_SLOT_EV_RECONNECT && connected)
+        slot->must_not_overlap = true;
+    return !(hf_slot_event(slot, event) & HF_SLOT_DO_REFUSE);
+}
+
+bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
+{
+    struct hf_engine *engine = server->engine;
+    static const char *const names[] = { "enable", "disable", "restart", "reconnect", "remove" };
+    hf_set_now(engine, now_ms);
+    if (server->is_removed)
+        return false;
+    hf_note(engine, HF_NOTE_INFO, server, server->generation, "asked %s", names[op]);
+    if (op == HF_OP_ENABLE)
+        server->wanted = true;
+    if (op == HF_OP_DISABLE || op == HF_OP_REMOVE) {
+        server->wanted = false;
+        hf_server_reason(server, "switched off");
+    }
+    server->is_removed = op == HF_OP_REMOVE;
+    if (server->is_removed && hf_list_empty(&server->slots)) {
+        forget_server(server);
+        return true;
+    }
+    bool done = true;
+    struct hf_slot *slot;
+    HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
+        done &= operate_slot(slot, op);
+    }
+    return done;
+}
+
+void hf_server_change(struct hf_server *server, const struct hf_server_spec *spec, bool restart,
+                      uint64_t now_ms)
+{
+    hf_set_now(server->engine, now_ms);
+    server->settings = spec->settings;
+    hf_rules_done(&server->rules);
+    hf_rules_set(&server->rules, spec);
+    hf_free(server->problem);
+    server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_views_stale(server, part);
+    if (restart && server->wanted)
+        (void)hf_server_op(server, HF_OP_RESTART, now_ms);
+}
+
+/* ---- facts ---- */
+
+void hf_server_reason(struct hf_server *server, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(server->reason, sizeof server->reason, format, args);
+    va_end(args);
+}
+
+struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name)
+{
+    struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        if (!server->is_removed && hf_span_is(name, server->name))
+            return server;
+    }
+    return NULL;
+}
+
+struct hf_server *hf_engine_next_server(struct hf_engine *engine, struct hf_server *after)
+{
+    struct hf_link *next = after ? after->link.next : engine->servers.next;
+    return next == &engine->servers ? NULL : HF_ITEM(next, struct hf_server, link);
+}
+
+struct hf_runtime *hf_engine_next_runtime(struct hf_engine *engine, struct hf_runtime *after)
+{
+    bool passed = !after;
+    struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        struct hf_slot *slot;
+        HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+            struct hf_runtime *runtime;
+            HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
+                if (passed)
+                    return runtime;
+                passed = runtime == after;
+            }
+        }
+    }
+    return NULL;
+}
+
+void *hf_server_shell(const struct hf_server *server)
+{
+    return server->shell;
+}
+
+void hf_server_status(const struct hf_server *server, struct hf_server_status *ret_status)
+{
+    const struct hf_slot *slot = hf_server_slot(server);
+    const struct hf_runtime *current = slot ? slot->current : NULL;
+    *ret_status = (struct hf_server_status) {
+        .name = server->name,
+        .state = slot             ? slot->machine.state
+                 : server->wanted ? HF_SLOT_DISCONNECTED
+                                  : HF_SLOT_DISABLED,
+        .wanted = server->wanted,
+        .generation = current ? current->generation : server->generation,
+        .last_reason = server->reason,
+        .last_stderr = server->last_stderr,
+        .in_flight = current ? current->in_flight : 0,
+        .waiting = slot ? slot->waiting : 0,
+        .failures_k =
+            hf_backoff_k(&server->backoff, &server->settings.reconnect, server->engine->now_ms),
+        .streak = server->backoff.streak,
+        .attempts = server->attempts,
+        .reconnects = server->reconnects,
+        .calls = server->calls,
+        .resends = server->resends,
+        .unknowns = server->unknowns,
+        .stale_drops = server->stale_drops,
+        .last_connected_ms = server->last_connected_ms,
+        .next_attempt_ms = slot && slot->due.at_ms ? (int64_t)slot->due.at_ms : -1,
+        .pid = current ? current->pid : 0,
+        .close_failed = server->close_failed,
+    };
+}

@@ -1,0 +1,188 @@
+/* session.c - one client: coming, finishing, going, and what it has set. */
+#include <assert.h>
+#include "core/state.h"
+
+struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
+                                   uint64_t now_ms)
+{
+    hf_set_now(engine, now_ms);
+    struct hf_session *session = hf_new(struct hf_session);
+    session->engine = engine;
+    session->only = only;
+    session->shell = shell;
+    hf_link_init(&session->calls);
+    hf_link_init(&session->asks);
+    hf_link_init(&session->subscriptions);
+    hf_link_init(&session->uses);
+    hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
+    hf_list_push(&engine->sessions, &session->link);
+    return session;
+}
+
+void *hf_session_shell(const struct hf_session *session)
+{
+    return session->shell;
+}
+
+bool hf_session_uses(const struct hf_session *session, const struct hf_server *server)
+{
+    return !session->only || session->only == server;
+}
+
+struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server)
+{
+    struct hf_use *use;
+    HF_LIST_EACH (use, &session->uses, struct hf_use, link) {
+        if (use->server == server)
+            return use;
+    }
+    use = hf_new(struct hf_use);
+    use->server = server;
+    hf_list_push(&session->uses, &use->link);
+    return use;
+}
+
+void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
+{
+    struct hf_subscription *sub = hf_new(struct hf_subscription);
+    hf_session_unsubscribe(session, server, uri);
+    sub->server = server;
+    sub->uri = hf_span_dup(uri);
+    hf_list_push(&session->subscriptions, &sub->link);
+}
+
+static void drop_subscription(struct hf_subscription *sub)
+{
+    hf_unlink(&sub->link);
+    hf_free(sub->uri);
+    hf_free(sub);
+}
+
+void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *server,
+                            struct hf_span uri)
+{
+    struct hf_subscription *sub;
+    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
+        if (sub->server == server && (!uri.p || hf_span_is(uri, sub->uri)))
+            drop_subscription(sub);
+    }
+}
+
+static void drop_uses(struct hf_session *session, const struct hf_server *server)
+{
+    struct hf_use *use;
+    HF_LIST_EACH_SAFE (use, &session->uses, struct hf_use, link) {
+        if (server && use->server != server)
+            continue;
+        hf_unlink(&use->link);
+        hf_free(use);
+    }
+}
+
+/* The server is removed; nothing may point to it any more. */
+void hf_session_forget(struct hf_session *session, struct hf_server *server)
+{
+    hf_session_unsubscribe(session, server, (struct hf_span) { NULL, 0 });
+    drop_uses(session, server);
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->tried == server)
+            call->tried = NULL;
+    }
+}
+
+/* ---- finishing: it sends nothing more, and still reads ---- */
+
+bool hf_session_is_settled(const struct hf_session *session)
+{
+    return session->is_finished && hf_list_empty(&session->calls);
+}
+
+static uint64_t drain_end(const struct hf_session *session)
+{
+    uint32_t longest = 0;
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->slot && call->slot->server->settings.drain_ms > longest)
+            longest = call->slot->server->settings.drain_ms;
+    }
+    return session->last_dispatch_ms + longest;
+}
+
+void hf_session_maybe_settle(struct hf_session *session)
+{
+    struct hf_engine *engine = session->engine;
+    if (!session->is_finished)
+        return;
+    const bool open = !hf_list_empty(&session->calls);
+    const uint64_t end = open ? drain_end(session) : 0;
+    hf_timer_set(&engine->timers, &session->settle,
+                 end > engine->now_ms || !open ? end : engine->now_ms + 1);
+}
+
+void hf_session_finish(struct hf_session *session, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    session->is_finished = true;
+    hf_session_maybe_settle(session);
+}
+
+void hf_session_timer(struct hf_session *session)
+{
+    struct hf_engine *engine = session->engine;
+    if (engine->now_ms >= drain_end(session)) {
+        struct hf_call *call;
+        HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+            if (call->stage >= HF_CALL_WRITING)
+                hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
+                             "The client closed its side and the call to \"%s\" did not answer "
+                             "within drainMs. It may still run: check its effect.",
+                             call->slot->server->name);
+        }
+    }
+    bool waits = false;
+    const struct hf_call *each;
+    HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
+        waits |= each->stage >= HF_CALL_QUEUED;
+    }
+    if (waits)
+        hf_session_maybe_settle(session);
+}
+
+/* ---- gone ---- */
+
+static void free_session(void *p)
+{
+    struct hf_session *session = p;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_view_unref(session->given[part]);
+    hf_free(session->hello);
+    hf_free(session->log_level);
+    hf_free(session);
+}
+
+void hf_session_close(struct hf_session *session, uint64_t now_ms)
+{
+    struct hf_engine *engine = session->engine;
+    hf_set_now(engine, now_ms);
+    assert(!session->is_closed);
+    session->is_closed = true;
+    session->is_finished = false;
+    while (!hf_list_empty(&session->asks)) {
+        struct hf_ask *ask = HF_LIST_FIRST(&session->asks, struct hf_ask, in_session);
+        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603, "the client is gone");
+        hf_ask_end(ask);
+    }
+    while (!hf_list_empty(&session->calls))
+        hf_call_cancel(HF_LIST_FIRST(&session->calls, struct hf_call, in_session),
+                       HF_SPAN("\"the client is gone\""));
+    hf_slots_drop_owner(session);
+    struct hf_subscription *sub;
+    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
+        drop_subscription(sub);
+    }
+    drop_uses(session, NULL);
+    hf_timer_clear(&engine->timers, &session->settle);
+    hf_unlink(&session->link);
+    hf_bury(engine, free_session, session);
+}

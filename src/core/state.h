@@ -1,0 +1,415 @@
+/*
+ * state.h - what the engine is made of; for the files of src/core only.
+ *
+ *   engine ── servers ── slots ── runtimes ── frames (on their way into a server's stdin)
+ *      │                   └───── turns ───── calls that wait
+ *      └──── sessions ── calls, asks (server -> client requests), given names
+ *
+ * Ownership: the engine owns servers, sessions and calls; a server its slots; a slot its runtimes.
+ * Nothing is freed while an event is handled: hf_bury keeps it until hf_engine_collect.
+ */
+#ifndef HF_CORE_STATE_H
+#define HF_CORE_STATE_H
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/timers.h"
+#include "core/backoff.h"
+#include "core/catalog.h"
+#include "core/engine.h"
+#include "core/errors.h"
+#include "core/method.h"
+#include "wire/jsonrpc.h"
+
+enum hf_timer_kind {
+    HF_TIMER_CALL,   /* a call's nearest deadline */
+    HF_TIMER_DUE,    /* a slot's scheduled attempt */
+    HF_TIMER_IDLE,   /* a slot has been unused for idleMs */
+    HF_TIMER_RELIST, /* a slot's slow re-list */
+    HF_TIMER_STAY,   /* a runtime's stay in its state */
+    HF_TIMER_START,  /* an attempt's whole start */
+    HF_TIMER_EOF,    /* exited, but somebody holds its stdout */
+    HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
+    HF_TIMER_STALL,  /* its stdin took no byte */
+    HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
+};
+
+/* A message on its way into a server's stdin. */
+struct hf_frame {
+    struct hf_link link;  /* in runtime->out */
+    struct hf_call *call; /* NULL: a notification or a response of ours */
+    struct hf_span pieces[HF_PIECES_MAX];
+    unsigned count;
+    size_t length, sent;
+    char *owned; /* freed with the frame */
+    char digits[24];
+};
+
+enum hf_call_stage {
+    HF_CALL_HELD,    /* answered by us as soon as something is known: initialize, lists */
+    HF_CALL_WAITING, /* for its server, or for a place */
+    HF_CALL_QUEUED,  /* in a runtime's out list, no byte written */
+    HF_CALL_WRITING, /* its first bytes are in the pipe */
+    HF_CALL_SENT,    /* the whole line is */
+    HF_CALL_ENDED,   /* answered, cancelled or dropped; buried once its frame is out of the way */
+};
+
+/* Whose request it is, and so who is told of the answer. */
+enum hf_call_purpose {
+    HF_FOR_CLIENT,
+    HF_FOR_HELLO,   /* our initialize */
+    HF_FOR_LIST,    /* a page of a catalog part */
+    HF_FOR_CHECK,   /* liveness */
+    HF_FOR_RESTORE, /* log level and subscriptions, set again */
+};
+
+struct hf_cut { /* bytes of the text that are replaced on the way out */
+    size_t at, length;
+    struct hf_span by;
+};
+
+struct hf_call {
+    struct hf_link link;       /* in a turn, or in runtime->calls */
+    struct hf_link in_session; /* in session->calls */
+    struct hf_engine *engine;
+    struct hf_session *session; /* NULL: ours */
+    struct hf_slot *slot;
+    struct hf_runtime *runtime;
+    enum hf_call_stage stage;
+    enum hf_call_purpose purpose;
+    const struct hf_method *method;
+    enum hf_part_id part; /* HF_FOR_LIST, and a client's list */
+    uint32_t index;
+    uint64_t id; /* towards servers; 0: not in the table */
+    char *text;
+    size_t text_length;
+    struct hf_span client_id; /* raw, in text */
+    struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
+    struct hf_span uri;       /* raw, in text: of a resource request */
+    struct hf_cut cuts[3];
+    unsigned cut_count;
+    char *own_name; /* the server's own name for what is called, where it differs; JSON */
+    struct hf_frame frame;
+    struct hf_extent extent;
+    struct hf_history history;
+    enum hf_evidence evidence; /* of its last loss */
+    bool is_cancelled, is_tool_call, tried_all;
+    uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
+    uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
+    struct hf_timer timer;
+    double progress_sent;
+    unsigned told_attempt;   /* the attempt number its client was last told of */
+    struct hf_server *tried; /* a resource that several servers may have: the last one asked */
+};
+
+/* The calls of one client that wait for one slot; turns are served in rotation. */
+struct hf_turn {
+    struct hf_link link;
+    struct hf_session *session;
+    struct hf_link calls;
+};
+
+struct hf_slot {
+    struct hf_link link; /* in server->slots */
+    struct hf_server *server;
+    struct hf_session *owner; /* isolation: session; NULL: shared */
+    struct hf_slot_machine machine;
+    struct hf_runtime *current, *attempt;
+    struct hf_link runtimes; /* every one that is not gone */
+    bool attempt_is_extra;   /* costs no budget and no step */
+    bool attempt_waits;      /* for the old tree to be gone */
+    bool must_not_overlap;   /* until the old tree is gone */
+    bool extra_used;         /* in this step of the schedule */
+    bool is_removed;
+    unsigned attempt_number; /* since the last time it was connected */
+    struct hf_timer due, idle, relist;
+    struct hf_link turns;
+    uint32_t waiting;
+};
+
+struct hf_rule_set {
+    char **allow, **deny; /* NULL-terminated */
+    struct hf_rename *renames, *descriptions;
+    size_t rename_count, description_count;
+};
+
+struct hf_server {
+    struct hf_link link;
+    struct hf_engine *engine;
+    char *name, *prefix;
+    struct hf_settings settings;
+    struct hf_rule_set rules;
+    bool wanted, is_removed, is_clients_own, is_published, close_failed;
+    char *problem;
+    void *shell;
+    struct hf_link slots;
+    struct hf_backoff backoff;
+    struct hf_part *parts[HF_PART_COUNT]; /* last good; NULL: never listed */
+    bool has_part[HF_PART_COUNT];         /* declared by the last runtime that was connected */
+    char *greeting;                       /* the last initialize result, raw */
+    uint64_t generation;                  /* of the newest runtime */
+    uint64_t state_lost_since;            /* generations below it were lost unplanned */
+    char reason[200], last_stderr[256];
+    uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
+    bool warned_noise, warned_streak;
+};
+
+struct hf_listing { /* one part being fetched by one runtime */
+    struct hf_part *building;
+    struct hf_part *ready; /* fetched before the runtime was installed */
+    bool is_dirty;         /* changed again meanwhile: fetch once more */
+};
+
+struct hf_runtime {
+    struct hf_link link; /* in slot->runtimes */
+    struct hf_slot *slot;
+    struct hf_server *server;
+    uint64_t generation;
+    struct hf_runtime_machine machine;
+    void *shell;
+    long pid;
+    struct hf_link out; /* frames */
+    uint64_t written;
+    int64_t taken_back;
+    bool is_frozen, has_exited, is_silent, is_tree_gone, is_over, is_settled;
+    bool write_wanted; /* an effect asking for it is out */
+    int wait_status;
+    struct hf_link calls; /* queued, writing or sent; ours included */
+    uint32_t in_flight;   /* those of clients */
+    bool completed_a_call, is_planned_end;
+    bool has_capability[HF_PART_COUNT], has_logging, has_subscribe;
+    char *greeting;
+    struct hf_listing listing[HF_PART_COUNT];
+    struct hf_timer stay, start, eof, check, stall;
+    uint64_t last_byte_ms, last_write_ms;
+    uint32_t checks_failed;
+    bool check_is_due; /* but calls are in flight: it waits for them */
+    struct hf_call *check_call;
+    struct hf_link asks;
+    bool clients_said_initialized;
+};
+
+/* A request of a server that is with a client. */
+struct hf_ask {
+    struct hf_link in_session, in_runtime;
+    struct hf_session *session;
+    struct hf_runtime *runtime;
+    uint64_t id;     /* towards the client */
+    char *server_id; /* raw */
+};
+
+struct hf_subscription {
+    struct hf_link link; /* in session->subscriptions */
+    struct hf_server *server;
+    char *uri; /* raw JSON string */
+};
+
+/* Which generation of a server a client last used; for `stateful`. */
+struct hf_use {
+    struct hf_link link; /* in session->uses */
+    struct hf_server *server;
+    uint64_t generation;
+};
+
+struct hf_session {
+    struct hf_link link;
+    struct hf_engine *engine;
+    struct hf_server *only; /* NULL: all */
+    void *shell;
+    bool has_greeted, is_finished, is_closed;
+    char *hello;                 /* params of its initialize, raw */
+    struct hf_span capabilities; /* in hello */
+    char *log_level;             /* raw JSON string; NULL: never set */
+    struct hf_link calls, asks, subscriptions, uses;
+    struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
+    struct hf_timer settle;
+    uint64_t last_dispatch_ms;
+};
+
+enum { HF_VIEWS_KEPT = 4, HF_CALLS_MAX = 1 << 16 };
+
+struct hf_door { /* the lists of all servers, or of one, under the names of that door */
+    struct hf_link link;
+    struct hf_server *only;
+    struct hf_view *views[HF_PART_COUNT][HF_VIEWS_KEPT]; /* newest first */
+    bool is_stale[HF_PART_COUNT];
+};
+
+struct hf_grave {
+    struct hf_grave *next;
+    void (*bury)(void *p);
+    void *p;
+};
+
+struct hf_engine {
+    struct hf_limits limits;
+    struct hf_link servers, sessions, doors;
+    struct hf_call **calls; /* by index; NULL: free */
+    uint32_t call_cap, free_hint, call_count, held_count;
+    uint64_t serial, view_serial;
+    uint64_t held_bytes;
+    struct hf_timers timers;
+    struct hf_arena arena;
+    struct hf_effect *effects;
+    size_t effect_count, effect_taken, effect_cap;
+    struct hf_grave *graves;
+    uint64_t now_ms, random;
+    bool is_stopping;
+    hf_cell_hook on_cell; /* the simulator counts which cells were visited */
+    void *on_cell_context;
+};
+
+/* engine.c */
+struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind);
+void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
+             uint64_t generation, const char *format, ...) HF_PRINTF(5, 6);
+void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p);
+double hf_random_share(struct hf_engine *engine); /* [0, 1) */
+static inline void hf_set_now(struct hf_engine *engine, uint64_t now_ms)
+{
+    engine->now_ms = now_ms;
+}
+
+/* say.c: messages of our own making */
+struct hf_buf hf_draft(void); /* a buffer for one message */
+struct hf_span hf_keep(struct hf_engine *engine,
+                       struct hf_buf *draft); /* until collect; frees the draft */
+void hf_send(struct hf_session *session, struct hf_span message);
+void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result);
+void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
+    HF_PRINTF(4, 5);
+void hf_send_spliced(struct hf_session *session, struct hf_span text, struct hf_span cut,
+                     struct hf_span by); /* `text` with `by` in the place of `cut` */
+void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_error error,
+                     const struct hf_error_facts *facts);
+void hf_refuse(struct hf_session *session, struct hf_span id, enum hf_error error,
+               const char *reason, const char *sentence);         /* before there is a call */
+void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
+void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
+
+/* server.c: slots */
+unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event); /* the effects */
+struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make);
+void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged);
+void hf_slot_touch(struct hf_slot *slot);        /* used just now: the idle clock starts anew */
+void hf_slot_runtime_gone(struct hf_slot *slot); /* one of its runtimes is */
+void hf_slot_review_waiting(struct hf_slot *slot);
+void hf_slot_tell_waiting(struct hf_slot *slot); /* progress: an attempt begins */
+void hf_slot_due(struct hf_slot *slot);
+void hf_slot_idle(struct hf_slot *slot);
+void hf_slot_relist(struct hf_slot *slot);
+void hf_slots_drop_owner(struct hf_session *session); /* it is gone, and so are its own slots */
+bool hf_slot_has_attempt(const struct hf_slot *slot);
+int64_t hf_slot_retry_after_ms(const struct hf_slot *slot);
+void hf_server_reason(struct hf_server *server, const char *format, ...) HF_PRINTF(2, 3);
+struct hf_slot *hf_server_slot(const struct hf_server *server); /* the shared or first one */
+void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
+void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
+
+/* life.c: runtimes */
+struct hf_runtime *hf_runtime_new(struct hf_slot *slot);
+void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event);
+void hf_runtime_discard(struct hf_runtime *runtime); /* at the end of the engine */
+void hf_runtime_maybe_greet(struct hf_runtime *runtime);
+void hf_runtime_maybe_drained(struct hf_runtime *runtime);
+void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind);
+void hf_runtime_want_write(struct hf_runtime *runtime);
+void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how); /* it must go: lost */
+
+/* hello.c: handshake and lists */
+void hf_hello_begin(struct hf_runtime *runtime);
+void hf_hello_install(struct hf_runtime *runtime); /* what it said and lists becomes the server's */
+void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_list_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part);
+void hf_list_dropped(struct hf_runtime *runtime);
+void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
+void hf_restore_level(struct hf_runtime *runtime);
+
+/* call.c */
+/* NULL: too much is under way already, and the client was told. */
+struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
+                            const struct hf_msg *msg);
+struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose purpose,
+                             const struct hf_method *method, struct hf_span params);
+struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id);
+void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by);
+/* wait.c */
+void hf_call_arrive(struct hf_call *call, struct hf_slot *slot);
+void hf_call_wait(struct hf_call *call);            /* joins its client's turn, by age */
+void hf_call_unwait(struct hf_call *call);          /* leaves it */
+void hf_call_refuse_by_state(struct hf_call *call); /* switched off, given up, shutting down */
+
+void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime);
+void hf_call_written(struct hf_call *call, struct hf_runtime *runtime); /* its whole line is out */
+void hf_call_abandoned(struct hf_call *call);                           /* and will never be */
+void hf_call_end(struct hf_call *call);                                 /* without a word */
+void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
+                  ...) HF_PRINTF(4, 5);
+void hf_call_cancel(struct hf_call *call, struct hf_span reason);
+void hf_call_timer(struct hf_call *call);
+void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */
+void hf_call_move(struct hf_call *call,
+                  struct hf_slot *slot); /* answered "not mine": ask another */
+void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
+void hf_call_arm(struct hf_call *call);
+/* frame.c */
+void hf_frame_build(struct hf_call *call);
+void hf_slot_flush(struct hf_slot *slot); /* dispatches what waits, as far as there is room */
+void hf_slot_fail_waiting(struct hf_slot *slot);
+void hf_frame_free(void *frame);
+
+/* client.c */
+void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_held_review(struct hf_engine *engine); /* lists and initializes that wait for knowledge */
+void hf_held_over(struct hf_call *call);       /* answered with what is there */
+/* session.c */
+void hf_session_maybe_settle(struct hf_session *session);
+void hf_session_timer(struct hf_session *session);
+void hf_session_forget(struct hf_session *session, struct hf_server *server);
+bool hf_session_uses(const struct hf_session *session,
+                     const struct hf_server *server); /* its door */
+void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
+void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *server,
+                            struct hf_span uri); /* p NULL: all of that server */
+struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
+
+/* upward.c: what servers send */
+void hf_asks_drop(struct hf_runtime *runtime);
+void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
+void hf_ask_end(struct hf_ask *ask);
+void hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
+
+/* liveness.c */
+void hf_check_maybe(struct hf_runtime *runtime);
+void hf_check_timer(struct hf_runtime *runtime);
+void hf_check_answered(struct hf_runtime *runtime);
+void hf_stall_timer(struct hf_runtime *runtime);
+void hf_check_call_ended(struct hf_runtime *runtime);
+
+/* view.c: lists under the names of a door */
+struct hf_view;
+struct hf_target { /* what a name stands for */
+    struct hf_server *server;
+    struct hf_span own_name; /* raw JSON string; p NULL: as the client wrote it */
+    bool is_idempotent, is_denied;
+};
+void hf_views_stale(struct hf_server *server, enum hf_part_id part);
+struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, struct hf_span cursor,
+                            struct hf_err *err); /* p NULL: a bad cursor */
+bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf_span raw_name,
+                     struct hf_target *ret_target);
+struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri);
+void hf_view_unref(struct hf_view *view);                             /* NULL accepted */
+void hf_doors_drop(struct hf_engine *engine, struct hf_server *only); /* NULL: all */
+void hf_part_changed(struct hf_server *server, enum hf_part_id part,
+                     bool is_first); /* tell clients */
+
+/* rules.c */
+void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec);
+void hf_rules_done(struct hf_rule_set *rules);
+bool hf_rules_allow(const struct hf_rule_set *rules, struct hf_span name);
+const struct hf_rename *hf_rules_find(const struct hf_rename *list, size_t count,
+                                      struct hf_span from);
+
+#endif

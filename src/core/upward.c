@@ -1,0 +1,374 @@
+/* upward.c - what servers send: answers, progress, requests to clients, and news.
+ *
+ * Whatever does not belong to anything known is counted and dropped; a line that is no message at
+ * all is noise and costs nobody anything, unless it carries the id of a call: that call's answer is
+ * unreadable, and its client is told so. */
+#include <stdio.h>
+#include "core/state.h"
+
+static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
+{
+    return runtime == runtime->slot->current || runtime == runtime->slot->attempt;
+}
+
+static void drop_stale(struct hf_runtime *runtime, const char *what)
+{
+    runtime->server->stale_drops++;
+    hf_note(runtime->server->engine, HF_NOTE_DEBUG, runtime->server, runtime->generation,
+            "dropped what=%s", what);
+}
+
+/* ---- whose is it? (DESIGN 9: the candidates are clients, not calls) ---- */
+
+static struct hf_session *sole_client(const struct hf_runtime *runtime)
+{
+    struct hf_session *sole = NULL;
+    const struct hf_call *call;
+    if (runtime->in_flight > 0) {
+        HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+            if (call->session && sole && call->session != sole)
+                return NULL;
+            sole = call->session ? call->session : sole;
+        }
+        return sole;
+    }
+    if (runtime->slot->owner)
+        return runtime->slot->owner;
+    struct hf_session *session;
+    HF_LIST_EACH (session, &runtime->server->engine->sessions, struct hf_session, link) {
+        if (!session->has_greeted || !hf_session_uses(session, runtime->server))
+            continue;
+        if (sole)
+            return NULL;
+        sole = session;
+    }
+    return sole;
+}
+
+/* ---- requests to clients ---- */
+
+static bool can_be_asked(const struct hf_session *session, enum hf_method_id method)
+{
+    switch (method) {
+    case HF_METHOD_SAMPLING: return hf_json_get(session->capabilities, HF_SPAN("sampling")).p;
+    case HF_METHOD_ELICITATION: return hf_json_get(session->capabilities, HF_SPAN("elicitation")).p;
+    case HF_METHOD_ROOTS: return hf_json_get(session->capabilities, HF_SPAN("roots")).p;
+    default: return true; /* unknown to us: the client says itself what it thinks of it */
+    }
+}
+
+/* The clocks of a call stand still while its client is being asked something. */
+static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *session, bool pause)
+{
+    const uint64_t now = runtime->server->engine->now_ms;
+    struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session != session || !call->end_by_ms || (call->paused_left_ms != 0) == pause)
+            continue;
+        if (pause) {
+            call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+        } else {
+            call->end_by_ms = now + call->paused_left_ms;
+            call->paused_left_ms = 0;
+        }
+        hf_call_arm(call);
+    }
+}
+
+static void free_ask(void *p)
+{
+    struct hf_ask *ask = p;
+    hf_free(ask->server_id);
+    hf_free(ask);
+}
+
+void hf_ask_end(struct hf_ask *ask)
+{
+    struct hf_runtime *runtime = ask->runtime;
+    const struct hf_session *session = ask->session;
+    hf_unlink(&ask->in_session);
+    hf_unlink(&ask->in_runtime);
+    bool others = false;
+    const struct hf_ask *other;
+    HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
+        others |= other->session == session;
+    }
+    if (!others)
+        pause_clocks(runtime, session, false);
+    hf_bury(runtime->server->engine, free_ask, ask);
+}
+
+void hf_asks_drop(struct hf_runtime *runtime)
+{
+    while (!hf_list_empty(&runtime->asks))
+        hf_ask_end(HF_LIST_FIRST(&runtime->asks, struct hf_ask, in_runtime));
+}
+
+static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const struct hf_method *method = hf_method_find(msg->method);
+    if (method->id == HF_METHOD_PING) {
+        struct hf_buf draft = hf_draft();
+        hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(msg->id));
+        hf_tell(runtime, hf_keep(engine, &draft));
+        return;
+    }
+    struct hf_session *session = sole_client(runtime);
+    if (!session) {
+        hf_tell_error(runtime, msg->id, -32603,
+                      "holdfast cannot tell which of several clients this request is for; set "
+                      "\"isolation\": \"session\" for this server");
+        return;
+    }
+    if (!can_be_asked(session, method->id)) {
+        hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
+        return;
+    }
+    struct hf_ask *ask = hf_new(struct hf_ask);
+    ask->session = session;
+    ask->runtime = runtime;
+    ask->id = ++engine->serial;
+    ask->server_id = hf_span_dup(msg->id);
+    hf_list_push(&session->asks, &ask->in_session);
+    hf_list_push(&runtime->asks, &ask->in_runtime);
+    pause_clocks(runtime, session, true);
+    struct hf_buf id = hf_draft();
+    hf_buf_add_u64(&id, ask->id);
+    hf_send_spliced(session, msg->text, msg->id, hf_keep(engine, &id));
+}
+
+static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
+{
+    int64_t number;
+    if (!hf_json_int(id, &number))
+        return NULL;
+    struct hf_ask *ask;
+    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+        if ((int64_t)ask->id == number)
+            return ask;
+    }
+    return NULL;
+}
+
+void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
+{
+    struct hf_ask *ask = ask_by_id(session, msg->id);
+    if (!ask) /* late: the server is gone, or took its request back */
+        return;
+    struct hf_buf draft = hf_draft();
+    const char *rest = msg->id.p + msg->id.n;
+    hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
+    hf_buf_add_str(&draft, ask->server_id);
+    hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
+    hf_tell(ask->runtime, hf_keep(session->engine, &draft));
+    hf_ask_end(ask);
+}
+
+void hf_ask_answer_over(struct hf_session *session, struct hf_span id)
+{
+    struct hf_ask *ask = ask_by_id(session, id);
+    if (!ask)
+        return;
+    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,
+                  "the client's answer is larger than holdfast's maxMessageBytes");
+    hf_ask_end(ask);
+}
+
+static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+        if (!id.p || !hf_json_same_scalar(hf_span_of(ask->server_id), id))
+            continue;
+        struct hf_buf draft = hf_draft();
+        hf_buf_add_u64(&draft, ask->id);
+        hf_send_spliced(ask->session, msg->text, id, hf_keep(runtime->server->engine, &draft));
+        hf_ask_end(ask);
+    }
+}
+
+/* ---- news ---- */
+
+static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    const struct hf_span token = hf_json_get(msg->params, HF_SPAN("progressToken"));
+    int64_t id;
+    double value;
+    struct hf_call *call = hf_json_int(token, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+    if (!call || !call->session || !call->token.p) {
+        drop_stale(runtime, "progress");
+        return;
+    }
+    const struct hf_settings *settings = &runtime->server->settings;
+    if (call->end_by_ms && call->end_by_max_ms) {
+        const uint64_t by = call->engine->now_ms + settings->call_timeout_ms;
+        const uint64_t at_most = by < call->end_by_max_ms ? by : call->end_by_max_ms;
+        if (at_most > call->end_by_ms)
+            call->end_by_ms = at_most;
+        hf_call_arm(call);
+    }
+    if (hf_json_double(hf_json_get(msg->params, HF_SPAN("progress")), &value)) {
+        if (call->progress_sent > 0 && value <= call->progress_sent)
+            return; /* it must grow, and we told of the waiting already */
+        call->progress_sent = value;
+    }
+    hf_send_spliced(call->session, msg->text, token, call->token);
+}
+
+static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    const struct hf_span uri = hf_json_get(msg->params, HF_SPAN("uri"));
+    struct hf_session *session;
+    HF_LIST_EACH (session, &runtime->server->engine->sessions, struct hf_session, link) {
+        bool wants = session->only == runtime->server;
+        for (struct hf_link *at = session->subscriptions.next;
+             !wants && at != &session->subscriptions; at = at->next) {
+            const struct hf_subscription *sub = HF_ITEM(at, struct hf_subscription, link);
+            const struct hf_span prefix = { sub->uri,
+                                            strlen(sub->uri) - 1 }; /* without the quote */
+            /* the spec allows an update of a part of what was subscribed to */
+            wants = sub->server == runtime->server && uri.p && hf_span_starts(uri, prefix);
+        }
+        if (wants && session->has_greeted)
+            hf_send(session, msg->text);
+    }
+}
+
+static void take_log(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    struct hf_session *session = sole_client(runtime);
+    if (session) {
+        hf_send(session, msg->text);
+        return;
+    }
+    const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));
+    hf_note(runtime->server->engine, HF_NOTE_INFO, runtime->server, runtime->generation,
+            "server_log data=%.*s", (int)(data.n < 200 ? data.n : 200), data.n ? data.p : "");
+}
+
+static void take_notification(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    const enum hf_method_id method = hf_method_find(msg->method)->id;
+    if (method == HF_METHOD_PROGRESS) {
+        take_progress(runtime, msg);
+        return;
+    }
+    if (method == HF_METHOD_CANCELLED) {
+        ask_taken_back(runtime, msg);
+        return;
+    }
+    if (!is_ours(runtime)) {
+        drop_stale(runtime, "notification");
+        return;
+    }
+    switch (method) {
+    case HF_METHOD_TOOLS_CHANGED: hf_list_again(runtime, HF_PART_TOOLS); break;
+    case HF_METHOD_PROMPTS_CHANGED: hf_list_again(runtime, HF_PART_PROMPTS); break;
+    case HF_METHOD_RESOURCES_CHANGED:
+        hf_list_again(runtime, HF_PART_RESOURCES);
+        hf_list_again(runtime, HF_PART_TEMPLATES);
+        break;
+    case HF_METHOD_RESOURCE_UPDATED: take_update(runtime, msg); break;
+    default: take_log(runtime, msg); break; /* messages, and what we do not know */
+    }
+}
+
+/* ---- answers ---- */
+
+static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    int64_t id;
+    struct hf_call *call =
+        msg->id.p && hf_json_int(msg->id, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+    if (!call) {
+        drop_stale(runtime, "answer");
+        return;
+    }
+    switch (call->purpose) {
+    case HF_FOR_CLIENT: hf_client_answered(call, msg); break;
+    case HF_FOR_HELLO: hf_hello_answered(call, msg); break;
+    case HF_FOR_LIST: hf_list_answered(call, msg); break;
+    case HF_FOR_CHECK:
+        hf_call_end(call);
+        hf_check_answered(runtime);
+        break;
+    case HF_FOR_RESTORE: hf_call_end(call); break;
+    }
+}
+
+/* An answer that cannot be passed on: the call ran, and that is all we can say. */
+static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                           enum hf_error error, const char *reason, const char *what)
+{
+    int64_t id;
+    const struct hf_span raw = hf_json_skim_id(skim);
+    if (raw.n == 0 || hf_json_skim_has_method(skim) || !hf_json_int(raw, &id))
+        return false;
+    struct hf_call *call = hf_call_by_id(runtime, (uint64_t)id);
+    if (!call)
+        return false;
+    if (call->purpose == HF_FOR_CLIENT) {
+        hf_call_fail(call, error, reason,
+                     "The call was sent to \"%s\" and answered, but the answer %s and was dropped. "
+                     "It has most likely run: check its effect before sending it again.",
+                     runtime->server->name, what);
+        return true;
+    }
+    const struct hf_msg failure = { .kind = HF_MSG_ERROR,
+                                    .error =
+                                        HF_SPAN("{\"code\":0,\"message\":\"unreadable answer\"}") };
+    if (call->purpose == HF_FOR_LIST)
+        hf_list_answered(call, &failure);
+    else if (call->purpose == HF_FOR_HELLO)
+        hf_hello_answered(call, &failure);
+    else
+        hf_call_end(call);
+    return true;
+}
+
+void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                          uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    if (!answer_is_lost(runtime, skim, HF_ERROR_RESULT_TOO_LARGE, "max_message_bytes",
+                        "is larger than holdfast's maxMessageBytes"))
+        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
+                "line_too_long dropped; no call's id was found in it");
+}
+
+static void take_noise(struct hf_runtime *runtime, struct hf_span line, const char *why)
+{
+    struct hf_server *server = runtime->server;
+    struct hf_json_skim skim;
+    hf_json_skim_init(&skim);
+    hf_json_skim_feed(&skim, line);
+    char what[600];
+    (void)snprintf(what, sizeof what, "is not a valid message (%s)", why);
+    if (answer_is_lost(runtime, &skim, HF_ERROR_OUTCOME_UNKNOWN, "malformed_answer", what))
+        return;
+    hf_note(server->engine, server->warned_noise ? HF_NOTE_DEBUG : HF_NOTE_WARN, server,
+            runtime->generation, "noise on its stdout, ignored: %.*s",
+            (int)(line.n < 120 ? line.n : 120), line.p);
+    server->warned_noise = true;
+}
+
+void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now_ms);
+    struct hf_msg msg;
+    struct hf_err err;
+    if (hf_msg_parse(line, engine->limits.max_depth, &msg, &err) != HF_MSG_OK) {
+        take_noise(runtime, line, err.text);
+        return;
+    }
+    switch (msg.kind) {
+    case HF_MSG_REQUEST: take_request(runtime, &msg); break;
+    case HF_MSG_NOTIFICATION: take_notification(runtime, &msg); break;
+    case HF_MSG_RESULT:
+    case HF_MSG_ERROR: take_answer(runtime, &msg); break;
+    }
+}

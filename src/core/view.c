@@ -1,0 +1,536 @@
+/* view.c - the lists as one door shows them: merged, named, filtered, paged.
+ *
+ * A view is built when it is first asked for after a change and never changed after that. The
+ * newest few are kept, so that a cursor stays good while its client walks on, and each client keeps
+ * the view it was last given, so that the names in it go on resolving (P6). */
+#include <assert.h>
+#include <stdio.h>
+#include "base/glob.h"
+#include "core/state.h"
+
+enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000 };
+
+struct entry {
+    struct hf_span name;      /* as published, plain text, in view->names */
+    struct hf_server *server; /* NULL: removed since */
+    const struct hf_item *item;
+};
+
+struct hf_view {
+    unsigned refs;
+    uint64_t version, born_ms;
+    struct hf_buf names, bytes; /* bytes: the items, comma-separated within a page */
+    struct entry *entries;
+    size_t count, cap;
+    size_t *page_ends; /* offsets in bytes */
+    size_t page_count;
+    uint32_t *table; /* name -> entry index + 1, open addressing */
+    size_t table_size;
+    struct hf_part **sources; /* keeps the items alive */
+    size_t source_count;
+};
+
+void hf_view_unref(struct hf_view *view)
+{
+    if (!view || --view->refs > 0)
+        return;
+    for (size_t i = 0; i < view->source_count; i++)
+        hf_part_unref(view->sources[i]);
+    hf_free(view->sources);
+    hf_buf_done(&view->names);
+    hf_buf_done(&view->bytes);
+    hf_free(view->entries);
+    hf_free(view->page_ends);
+    hf_free(view->table);
+    hf_free(view);
+}
+
+/* ---- names ---- */
+
+static uint32_t hash_of(struct hf_span text)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < text.n; i++)
+        hash = (hash ^ (unsigned char)text.p[i]) * 16777619u;
+    return hash;
+}
+
+static const struct entry *find_entry(const struct hf_view *view, struct hf_span name)
+{
+    if (!view || !view->table_size)
+        return NULL;
+    for (size_t at = hash_of(name) & (view->table_size - 1); view->table[at];
+         at = (at + 1) & (view->table_size - 1)) {
+        const struct entry *entry = &view->entries[view->table[at] - 1];
+        if (hf_span_eq(entry->name, name))
+            return entry;
+    }
+    return NULL;
+}
+
+static void index_entry(struct hf_view *view, size_t number)
+{
+    size_t at = hash_of(view->entries[number].name) & (view->table_size - 1);
+    while (view->table[at])
+        at = (at + 1) & (view->table_size - 1);
+    view->table[at] = (uint32_t)(number + 1);
+}
+
+static bool has_names(enum hf_part_id part)
+{
+    return part == HF_PART_TOOLS || part == HF_PART_PROMPTS;
+}
+
+static bool is_prefixed(const struct hf_session *session, const struct hf_server *server)
+{
+    return !session->only && server->settings.prefix == HF_PREFIX_ALWAYS;
+}
+
+/* The published name of a server's own one; over-long ones end in a hash of the whole. */
+static void add_published_name(struct hf_buf *out, const struct hf_session *session,
+                               const struct hf_server *server, struct hf_span own)
+{
+    const struct hf_rename *rename =
+        hf_rules_find(server->rules.renames, server->rules.rename_count, own);
+    const struct hf_span name = rename ? rename->to : own;
+    const size_t at = hf_buf_len(out);
+    if (is_prefixed(session, server))
+        hf_buf_printf(out, "%s__", server->prefix);
+    hf_buf_add(out, name);
+    if (session->only || hf_buf_len(out) - at <= NAME_MAX_LENGTH)
+        return;
+    const uint32_t hash = hash_of(hf_span_from(hf_buf_span(out), at));
+    size_t keep = at + NAME_MAX_LENGTH - 9;
+    while (keep > at && (hf_buf_span(out).p[keep] & 0xc0) == 0x80) /* no half of a character */
+        keep--;
+    out->end = out->start + keep;
+    hf_buf_printf(out, "_%08x", hash);
+}
+
+/* ---- building ---- */
+
+struct change {           /* of one member of an item */
+    struct hf_span value; /* in raw; n == 0 and at the '{': inserted */
+    struct hf_span by;
+};
+
+static void add_changed(struct hf_buf *out, struct hf_span raw, struct change *changes,
+                        size_t count)
+{
+    if (count == 2 && changes[0].value.p > changes[1].value.p) {
+        const struct change swap = changes[0];
+        changes[0] = changes[1];
+        changes[1] = swap;
+    }
+    const char *from = raw.p;
+    for (size_t i = 0; i < count; i++) {
+        hf_buf_add(out, (struct hf_span) { from, (size_t)(changes[i].value.p - from) });
+        hf_buf_add(out, changes[i].by);
+        from = changes[i].value.p + changes[i].value.n;
+    }
+    hf_buf_add(out, (struct hf_span) { from, (size_t)(raw.p + raw.n - from) });
+}
+
+static void add_item(struct hf_view *view, const struct hf_server *server,
+                     const struct hf_item *item, struct hf_span own, struct hf_span name)
+{
+    struct change changes[2];
+    size_t count = 0;
+    struct hf_buf by_name = hf_draft(), by_description = hf_draft();
+    if (!hf_span_eq(own, name)) {
+        hf_json_add_string(&by_name, name);
+        changes[count++] = (struct change) { item->name, hf_buf_span(&by_name) };
+    }
+    const struct hf_rename *describe =
+        hf_rules_find(server->rules.descriptions, server->rules.description_count, own);
+    if (describe) {
+        struct hf_span old = hf_json_get(item->raw, HF_SPAN("description"));
+        if (!old.p) {
+            old = (struct hf_span) { item->raw.p + 1, 0 };
+            hf_buf_add_str(&by_description, "\"description\":");
+        }
+        hf_json_add_string(&by_description, describe->to);
+        if (old.n == 0)
+            hf_buf_add_char(&by_description, ',');
+        changes[count++] = (struct change) { old, hf_buf_span(&by_description) };
+    }
+    add_changed(&view->bytes, item->raw, changes, count);
+    hf_buf_done(&by_name);
+    hf_buf_done(&by_description);
+}
+
+static void end_page(struct hf_view *view)
+{
+    view->page_ends = hf_realloc(view->page_ends, (view->page_count + 1) * sizeof(size_t));
+    view->page_ends[view->page_count++] = hf_buf_len(&view->bytes);
+}
+
+static bool add_entry(struct hf_view *view, struct hf_session *session, struct hf_server *server,
+                      const struct hf_item *item, enum hf_part_id part)
+{
+    struct hf_buf own = hf_draft();
+    bool is_new = false;
+    if (!hf_json_unescape(item->name, &own))
+        hf_buf_clear(&own);
+    const struct hf_span plain = hf_buf_span(&own);
+    if (has_names(part) && !hf_rules_allow(&server->rules, plain))
+        goto out;
+    const size_t at = hf_buf_len(&view->names);
+    if (has_names(part))
+        add_published_name(&view->names, session, server, plain);
+    else
+        hf_buf_add(&view->names, plain);
+    const struct hf_span name = hf_span_from(hf_buf_span(&view->names), at);
+    if (find_entry(view, name)) { /* the first in config order has it */
+        if (has_names(part))
+            hf_note(session->engine, HF_NOTE_WARN, server, server->generation,
+                    "name_clash hidden=%.*s", HF_FMT(name));
+        goto out;
+    }
+    const size_t page_start = view->page_count ? view->page_ends[view->page_count - 1] : 0;
+    const size_t page_length = hf_buf_len(&view->bytes) - page_start;
+    if (page_length && page_length + item->raw.n > session->engine->limits.page_bytes)
+        end_page(view);
+    else if (page_length)
+        hf_buf_add_char(&view->bytes, ',');
+    add_item(view, server, item, plain, has_names(part) ? name : plain);
+    view->entries[view->count] = (struct entry) { name, server, item };
+    index_entry(view, view->count++);
+    is_new = true;
+out:
+    hf_buf_done(&own);
+    return is_new;
+}
+
+static size_t count_items(const struct hf_session *session, enum hf_part_id part, size_t *ret_bytes)
+{
+    size_t count = 0;
+    const struct hf_server *server;
+    *ret_bytes = 0;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (!hf_session_uses(session, server) || !server->is_published || !server->parts[part])
+            continue;
+        count += server->parts[part]->count;
+        *ret_bytes += hf_buf_len(&server->parts[part]->bytes);
+    }
+    return count;
+}
+
+static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
+{
+    struct hf_engine *engine = session->engine;
+    struct hf_view *view = hf_new(struct hf_view);
+    size_t bytes;
+    const size_t count = count_items(session, part, &bytes);
+    view->refs = 1;
+    view->version = ++engine->view_serial;
+    view->born_ms = engine->now_ms;
+    view->names = hf_draft();
+    view->bytes = hf_draft();
+    /* names must not move while entries point into them: each is at most its own bytes and ours */
+    if (!hf_buf_reserve(&view->names, bytes + count * (2 * NAME_MAX_LENGTH + 130)))
+        assert(0 && "the parts are bounded");
+    view->entries = hf_new_array(struct entry, count + 1);
+    for (view->table_size = 8; view->table_size < 2 * count; view->table_size *= 2)
+        ;
+    view->table = hf_new_array(uint32_t, view->table_size);
+    struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        struct hf_part *source = server->parts[part];
+        if (!hf_session_uses(session, server) || !server->is_published || !source)
+            continue;
+        view->sources = hf_realloc(view->sources, (view->source_count + 1) * sizeof *view->sources);
+        view->sources[view->source_count++] = hf_part_ref(source);
+        for (size_t i = 0; i < source->count; i++)
+            (void)add_entry(view, session, server, &source->items[i], part);
+    }
+    end_page(view);
+    return view;
+}
+
+/* ---- doors ---- */
+
+static struct hf_door *door_of(struct hf_session *session)
+{
+    struct hf_engine *engine = session->engine;
+    struct hf_door *door;
+    HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
+        if (door->only == session->only)
+            return door;
+    }
+    door = hf_new(struct hf_door);
+    door->only = session->only;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        door->is_stale[part] = true;
+    hf_list_push(&engine->doors, &door->link);
+    return door;
+}
+
+static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
+{
+    struct hf_door *door = door_of(session);
+    struct hf_view **views = door->views[part];
+    if (door->is_stale[part] || !views[0]) {
+        hf_view_unref(views[HF_VIEWS_KEPT - 1]);
+        memmove(views + 1, views, (HF_VIEWS_KEPT - 1) * sizeof *views);
+        views[0] = build(session, part);
+        door->is_stale[part] = false;
+    }
+    return views[0];
+}
+
+void hf_views_stale(struct hf_server *server, enum hf_part_id part)
+{
+    struct hf_door *door;
+    HF_LIST_EACH (door, &server->engine->doors, struct hf_door, link) {
+        if (!door->only || door->only == server)
+            door->is_stale[part] = true;
+    }
+}
+
+static void forget_in_view(struct hf_view *view, const struct hf_server *server)
+{
+    for (size_t i = 0; view && i < view->count; i++)
+        if (view->entries[i].server == server)
+            view->entries[i].server = NULL;
+}
+
+static void drop_door(struct hf_door *door)
+{
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
+            hf_view_unref(door->views[part][i]);
+    hf_unlink(&door->link);
+    hf_free(door);
+}
+
+void hf_doors_drop(struct hf_engine *engine, struct hf_server *only)
+{
+    struct hf_session *session;
+    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
+        for (enum hf_part_id part = 0; only && part < HF_PART_COUNT; part++)
+            forget_in_view(session->given[part], only);
+    }
+    struct hf_door *door;
+    HF_LIST_EACH_SAFE (door, &engine->doors, struct hf_door, link) {
+        if (!only || door->only == only) {
+            drop_door(door);
+            continue;
+        }
+        for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+            for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
+                forget_in_view(door->views[part][i], only);
+    }
+}
+
+/* ---- telling clients ---- */
+
+void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_first)
+{
+    hf_views_stale(server, part);
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
+                  hf_method(hf_part_traits(part)->changed)->name);
+    const struct hf_span message = hf_keep(server->engine, &draft);
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        /* one that was never given a list needs no news of the first */
+        if (session->has_greeted && hf_session_uses(session, server) &&
+            (session->given[part] || !is_first))
+            hf_send(session, message);
+    }
+}
+
+void hf_server_review(struct hf_server *server)
+{
+    bool is_offered = hf_list_empty(&server->slots) && server->wanted;
+    const struct hf_slot *slot;
+    HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+        is_offered |= hf_slot_is_offered(slot->machine.state);
+    }
+    is_offered = is_offered && !server->is_removed;
+    if (is_offered == server->is_published)
+        return;
+    server->is_published = is_offered;
+    if (server->engine->is_stopping)
+        return; /* the client is leaving, or we are: no news for anybody */
+    bool told_resources = false;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
+        if (!server->parts[part] || server->parts[part]->count == 0)
+            continue;
+        if (part == HF_PART_TEMPLATES && told_resources) {
+            hf_views_stale(server, part);
+            continue;
+        }
+        told_resources |= part == HF_PART_RESOURCES;
+        hf_part_changed(server, part, false);
+    }
+}
+
+/* ---- pages ---- */
+
+static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *ret_page)
+{
+    char text[48];
+    unsigned long long version, page;
+    if (hf_json_type(cursor) != HF_JSON_STRING || cursor.n >= sizeof text)
+        return false;
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(cursor));
+    if (sscanf(text, "\"v%llu-%llu\"", &version, &page) != 2)
+        return false;
+    *ret_version = version;
+    *ret_page = (size_t)page;
+    return true;
+}
+
+static struct hf_view *view_of_version(struct hf_session *session, enum hf_part_id part,
+                                       uint64_t version)
+{
+    struct hf_door *door = door_of(session);
+    for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
+        struct hf_view *view = door->views[part][i];
+        if (view && view->version == version &&
+            (i == 0 || session->engine->now_ms - view->born_ms < CURSOR_GOOD_MS))
+            return view;
+    }
+    return NULL;
+}
+
+struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, struct hf_span cursor,
+                            struct hf_err *err)
+{
+    struct hf_view *view = NULL;
+    uint64_t version = 0;
+    size_t page = 0;
+    if (!cursor.p) {
+        view = newest(session, part);
+        view->refs++;
+        hf_view_unref(session->given[part]);
+        session->given[part] = view;
+    } else if (parse_cursor(cursor, &version, &page)) {
+        view = view_of_version(session, part, version);
+    }
+    if (!view || page >= view->page_count) {
+        hf_fail(err, "the cursor is not one of ours, or too old: list from the start again");
+        return (struct hf_span) { NULL, 0 };
+    }
+    const size_t from = page ? view->page_ends[page - 1] : 0;
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, "{\"%.*s\":[", HF_FMT(hf_part_traits(part)->member));
+    hf_buf_add(&draft, (struct hf_span) { hf_buf_span(&view->bytes).p + from,
+                                          view->page_ends[page] - from });
+    hf_buf_add_char(&draft, ']');
+    if (page + 1 < view->page_count)
+        hf_buf_printf(&draft, ",\"nextCursor\":\"v%llu-%zu\"", (unsigned long long)view->version,
+                      page + 1);
+    hf_buf_add_char(&draft, '}');
+    return hf_keep(session->engine, &draft);
+}
+
+/* ---- resolving ---- */
+
+static bool has_plain_names(const struct hf_server *server)
+{
+    const struct hf_rule_set *rules = &server->rules;
+    return !rules->allow && !rules->deny && rules->rename_count == 0;
+}
+
+/* A name that no list has: perhaps of a server that was never listed, or one that is not allowed.
+ */
+static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, struct hf_span name,
+                             struct hf_target *ret_target)
+{
+    struct hf_server *server;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (!hf_session_uses(session, server) || server->is_removed)
+            continue;
+        struct hf_span own = name;
+        if (is_prefixed(session, server)) {
+            const size_t n = strlen(server->prefix);
+            if (name.n <= n + 2 || memcmp(name.p, server->prefix, n) != 0 ||
+                memcmp(name.p + n, "__", 2) != 0)
+                continue;
+            own = hf_span_from(name, n + 2);
+        }
+        if (!hf_rules_allow(&server->rules, own)) {
+            ret_target->is_denied = true;
+            continue;
+        }
+        /* Switched off or given up: its names are not listed, but they still say why. */
+        const bool is_hidden =
+            !server->is_published && hf_part_find_plain(server->parts[part], own);
+        if (server->parts[part] && !is_hidden && !session->only)
+            continue;
+        struct hf_buf json = hf_draft();
+        hf_json_add_string(&json, own);
+        *ret_target =
+            (struct hf_target) { .server = server, .own_name = hf_keep(session->engine, &json) };
+        return true;
+    }
+    return false;
+}
+
+bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf_span raw_name,
+                     struct hf_target *ret_target)
+{
+    struct hf_server *only = session->only;
+    if (only && has_plain_names(only)) {
+        *ret_target = (struct hf_target) { .server = only };
+        if (only->settings.retry == HF_RETRY_IDEMPOTENT && part == HF_PART_TOOLS) {
+            const struct hf_item *item = hf_part_find(only->parts[part], raw_name);
+            ret_target->is_idempotent = item && item->is_idempotent;
+        }
+        return true;
+    }
+    struct hf_buf plain = hf_draft();
+    bool found = false;
+    if (hf_json_unescape(raw_name, &plain)) {
+        const struct hf_span name = hf_buf_span(&plain);
+        const struct entry *entry = find_entry(session->given[part], name);
+        if (!entry || !entry->server)
+            entry = find_entry(newest(session, part), name);
+        found = entry && entry->server;
+        if (found)
+            *ret_target = (struct hf_target) { .server = entry->server,
+                                               .own_name = entry->item->name,
+                                               .is_idempotent = entry->item->is_idempotent };
+        else if (has_names(part))
+            found = resolve_unlisted(session, part, name, ret_target);
+    }
+    hf_buf_done(&plain);
+    return found;
+}
+
+/* "file:///{path}" as a glob: every expression may stand for anything. */
+static void template_to_glob(struct hf_span template, struct hf_buf *out)
+{
+    bool inside = false;
+    for (size_t i = 0; i < template.n; i++) {
+        if (template.p[i] == '{') {
+            hf_buf_add_char(out, '*');
+            inside = true;
+        } else if (template.p[i] == '}') {
+            inside = false;
+        } else if (!inside) {
+            hf_buf_add_char(out, template.p[i]);
+        }
+    }
+    hf_buf_add_char(out, '\0');
+}
+
+struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri)
+{
+    const struct hf_view *view = newest(session, HF_PART_TEMPLATES);
+    struct hf_buf uri = hf_draft(), glob = hf_draft();
+    struct hf_server *server = NULL;
+    if (hf_json_unescape(raw_uri, &uri))
+        for (size_t i = 0; !server && i < view->count; i++) {
+            hf_buf_clear(&glob);
+            template_to_glob(view->entries[i].name, &glob);
+            if (hf_glob(glob.p, hf_buf_span(&uri)))
+                server = view->entries[i].server;
+        }
+    hf_buf_done(&uri);
+    hf_buf_done(&glob);
+    return server;
+}

@@ -1,0 +1,268 @@
+/* wait.c - calls whose server is not there, or has no place for them: who waits, for how long, and
+ * who is told at once that waiting is in vain (DESIGN 6). */
+#include <assert.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* ---- turns: one queue for each client, served in rotation ---- */
+
+static struct hf_turn *turn_of(const struct hf_slot *slot, const struct hf_session *session)
+{
+    struct hf_turn *turn;
+    HF_LIST_EACH(turn, &slot->turns, struct hf_turn, link)
+    {
+        if (turn->session == session)
+            return turn;
+    }
+    return NULL;
+}
+
+void hf_call_wait(struct hf_call *call)
+{
+    struct hf_slot *slot = call->slot;
+    struct hf_turn *turn = turn_of(slot, call->session);
+    if (!turn) {
+        turn = hf_new(struct hf_turn);
+        turn->session = call->session;
+        hf_link_init(&turn->calls);
+        hf_list_push(&slot->turns, &turn->link);
+    }
+    /* One that was lost unread is older than those that came since. */
+    struct hf_link *before = turn->calls.next;
+    while (before != &turn->calls && HF_ITEM(before, struct hf_call, link)->id < call->id)
+        before = before->next;
+    hf_list_add_before(before, &call->link);
+    slot->waiting++;
+    call->stage = HF_CALL_WAITING;
+    call->waiting_since_ms = call->engine->now_ms;
+}
+
+void hf_call_unwait(struct hf_call *call)
+{
+    struct hf_turn *turn = turn_of(call->slot, call->session);
+    assert(turn);
+    hf_unlink(&call->link);
+    call->slot->waiting--;
+    call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
+    if (hf_list_empty(&turn->calls)) {
+        hf_unlink(&turn->link);
+        hf_free(turn);
+    }
+}
+
+static struct hf_call *next_in_turn(struct hf_slot *slot)
+{
+    struct hf_turn *turn = HF_LIST_FIRST(&slot->turns, struct hf_turn, link);
+    if (!turn)
+        return NULL;
+    hf_unlink(&turn->link);
+    hf_list_push(&slot->turns, &turn->link);
+    struct hf_call *call = HF_LIST_FIRST(&turn->calls, struct hf_call, link);
+    hf_call_unwait(call);
+    return call;
+}
+
+/* ---- dispatching ---- */
+
+static bool has_place(const struct hf_slot *slot)
+{
+    const struct hf_runtime *runtime = slot->current;
+    const uint32_t max = slot->server->settings.max_in_flight;
+    return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
+           (max == 0 || runtime->in_flight < max);
+}
+
+/* A server that keeps state in memory lost it: its client must know before anything else runs. */
+static bool lost_its_state(struct hf_call *call)
+{
+    struct hf_server *server = call->slot->server;
+    if (!server->settings.stateful || !call->session)
+        return false;
+    struct hf_use *use = hf_session_use(call->session, server);
+    const bool lost = use->generation && use->generation < server->state_lost_since;
+    use->generation = call->slot->current->generation;
+    if (lost)
+        hf_call_fail(
+            call, HF_ERROR_STATE_LOST, "state_lost",
+            "The server \"%s\" restarted since your last call and lost what it kept in "
+            "memory; this call was not sent. Send it again if it makes sense without that.",
+            server->name);
+    return lost;
+}
+
+static void dispatch(struct hf_call *call)
+{
+    if (!lost_its_state(call))
+        hf_call_dispatch(call, call->slot->current);
+}
+
+void hf_slot_flush(struct hf_slot *slot)
+{
+    while (has_place(slot)) {
+        struct hf_call *call = next_in_turn(slot);
+        if (!call)
+            break;
+        dispatch(call);
+    }
+}
+
+/* ---- waiting ---- */
+
+static uint64_t last_moment(const struct hf_call *call)
+{
+    return call->end_by_ms && call->end_by_ms < call->wait_until_ms ? call->end_by_ms
+                                                                    : call->wait_until_ms;
+}
+
+static void fail_in_vain(struct hf_call *call)
+{
+    const struct hf_slot *slot = call->slot;
+    const struct hf_server *server = slot->server;
+    const bool loops = hf_backoff_k(&server->backoff, &server->settings.reconnect,
+                                    call->engine->now_ms) >= HF_CRASH_LOOP_K;
+    hf_call_fail(call, HF_ERROR_UNAVAILABLE, loops ? "crash_loop" : server->reason,
+                 "The server \"%s\" is down (%s) and the next attempt to reach it comes later than "
+                 "this call can wait. It was never sent: it is safe to retry after retryAfterMs.",
+                 server->name, server->reason);
+}
+
+void hf_slot_review_waiting(struct hf_slot *slot)
+{
+    if (slot->machine.state != HF_SLOT_RECONNECTING || hf_slot_has_attempt(slot))
+        return;
+    struct hf_turn *turn;
+    HF_LIST_EACH_SAFE (turn, &slot->turns, struct hf_turn, link) {
+        struct hf_call *call;
+        struct hf_link *calls = &turn->calls;
+        bool is_last = false; /* ending the last call frees the turn */
+        for (struct hf_link *at = calls->next, *next; !is_last && at != calls; at = next) {
+            next = at->next;
+            call = HF_ITEM(at, struct hf_call, link);
+            if (last_moment(call) >= slot->due.at_ms)
+                continue;
+            is_last = calls->next->next == calls;
+            fail_in_vain(call);
+        }
+    }
+}
+
+void hf_slot_fail_waiting(struct hf_slot *slot)
+{
+    while (!hf_list_empty(&slot->turns)) {
+        struct hf_turn *turn = HF_LIST_FIRST(&slot->turns, struct hf_turn, link);
+        hf_call_refuse_by_state(HF_LIST_FIRST(&turn->calls, struct hf_call, link));
+    }
+}
+
+void hf_call_refuse_by_state(struct hf_call *call)
+{
+    const struct hf_server *server = call->slot->server;
+    if (call->engine->is_stopping)
+        hf_call_fail(
+            call, HF_ERROR_UNAVAILABLE, "shutting_down",
+            "holdfast is shutting down; the call was never sent and is safe to send again.");
+    else if (call->slot->machine.state == HF_SLOT_PERMANENTLY_FAILED)
+        hf_call_fail(call, HF_ERROR_PERMANENTLY_FAILED, server->reason,
+                     "holdfast gave up on the server \"%s\": %s%s%s. The call was not sent.",
+                     server->name, server->reason, server->last_stderr[0] ? "; it last said: " : "",
+                     server->last_stderr);
+    else
+        hf_call_fail(call, HF_ERROR_DISABLED, "disabled",
+                     "The server \"%s\" is switched off by its operator. The call was not sent.",
+                     server->name);
+}
+
+static void tell_one(struct hf_call *call)
+{
+    const struct hf_slot *slot = call->slot;
+    if (!call->token.p || !call->session || call->told_attempt == slot->attempt_number)
+        return;
+    call->told_attempt = slot->attempt_number;
+    call->progress_sent += 0.001;
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+                           "\"progressToken\":");
+    hf_buf_add(&draft, call->token);
+    hf_buf_printf(&draft, ",\"progress\":%.3f,\"message\":", call->progress_sent);
+    char text[300];
+    (void)snprintf(text, sizeof text, "%s to %s, attempt %u",
+                   slot->server->backoff.was_connected ? "reconnecting" : "connecting",
+                   slot->server->name, slot->attempt_number);
+    hf_json_add_string(&draft, hf_span_of(text));
+    hf_buf_add_str(&draft, "}}");
+    hf_send(call->session, hf_keep(call->engine, &draft));
+}
+
+void hf_slot_tell_waiting(struct hf_slot *slot)
+{
+    struct hf_turn *turn;
+    HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
+        struct hf_call *call;
+        for (struct hf_link *at = turn->calls.next; at != &turn->calls; at = at->next) {
+            call = HF_ITEM(at, struct hf_call, link);
+            tell_one(call);
+        }
+    }
+}
+
+/* Only an arrival may start an attempt outside the schedule, and only one in each of its steps. */
+static bool deserves_an_extra(const struct hf_slot *slot)
+{
+    const struct hf_server *server = slot->server;
+    const uint64_t now = server->engine->now_ms;
+    return !slot->extra_used && slot->due.at_ms > now + 1000 &&
+           hf_backoff_k(&server->backoff, &server->settings.reconnect, now) < HF_CRASH_LOOP_K;
+}
+
+static void arrive_while_down(struct hf_call *call)
+{
+    struct hf_slot *slot = call->slot;
+    hf_call_wait(call);
+    hf_call_arm(call);
+    if (slot->machine.state == HF_SLOT_DISCONNECTED)
+        hf_slot_event(slot, HF_SLOT_EV_CALL);
+    if (slot->machine.state == HF_SLOT_RECONNECTING && !hf_slot_has_attempt(slot)) {
+        if (deserves_an_extra(slot)) {
+            slot->extra_used = true;
+            hf_slot_event(slot, HF_SLOT_EV_EXTRA);
+        } else if (last_moment(call) < slot->due.at_ms) {
+            fail_in_vain(call);
+            return;
+        }
+    }
+    if (call->stage == HF_CALL_WAITING && hf_slot_has_attempt(slot))
+        tell_one(call);
+}
+
+void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
+{
+    const struct hf_settings *settings = &slot->server->settings;
+    const uint64_t now = call->engine->now_ms;
+    call->slot = slot;
+    const uint64_t waited =
+        call->waited_ms < settings->wait_ms ? call->waited_ms : settings->wait_ms;
+    call->wait_until_ms = now + settings->wait_ms - waited;
+    if (settings->call_timeout_ms && !call->end_by_ms) {
+        call->end_by_ms = now + settings->call_timeout_ms;
+        call->end_by_max_ms = now + settings->call_timeout_max_ms;
+    }
+    const enum hf_slot_state state = slot->machine.state;
+    if (call->engine->is_stopping || state == HF_SLOT_PERMANENTLY_FAILED ||
+        state == HF_SLOT_DISABLING || state == HF_SLOT_DISABLED) {
+        (void)hf_slot_event(slot, HF_SLOT_EV_CALL);
+        hf_call_refuse_by_state(call);
+    } else if (has_place(slot) && slot->waiting == 0) {
+        dispatch(call);
+    } else if (slot->waiting >= settings->max_waiting) {
+        hf_call_fail(
+            call, HF_ERROR_OVERLOADED, "max_waiting",
+            "%u calls already wait for the server \"%s\"; this one was not sent. Try again "
+            "later.",
+            slot->waiting, slot->server->name);
+    } else if (state == HF_SLOT_CONNECTED) {
+        hf_call_wait(call);
+        hf_call_arm(call);
+    } else {
+        arrive_while_down(call);
+    }
+}

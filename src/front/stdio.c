@@ -1,0 +1,218 @@
+/* stdio.c - see stdio.h. */
+#include "front/stdio.h"
+#include "io/stream.h"
+#include "wire/line.h"
+
+enum {
+    READ_SIZE = 64 * 1024,
+    PAUSE_AT = 1024 * 1024, /* of unwritten answers: no more is read until they are out */
+    DIRECT_AT = 64 * 1024,  /* a message of this size is written without being copied first */
+    KEEP = 64 * 1024,
+};
+
+struct hf_stdio_front {
+    struct hf_flush flush;
+    struct hf_shell *shell;
+    struct hf_session *session; /* NULL: it is gone */
+    struct hf_stream *in, *out;
+    struct hf_watch *in_watch, *out_watch;
+    struct hf_lines lines;
+    struct hf_buf waiting; /* to be written */
+    void (*on_over)(void *context);
+    void *context;
+    bool is_at_end, is_over;
+};
+
+static void be_over(struct hf_stdio_front *front)
+{
+    if (front->is_over)
+        return;
+    front->is_over = true;
+    hf_watch_set(front->in_watch, 0);
+    front->on_over(front->context);
+}
+
+/* Nobody reads what we write: nothing more can be done for this client. */
+static void lose_client(struct hf_stdio_front *front)
+{
+    if (!front->session)
+        return;
+    hf_session_close(front->session, hf_shell_now(front->shell));
+    front->session = NULL;
+    hf_buf_clear(&front->waiting);
+    hf_watch_set(front->out_watch, 0);
+    hf_shell_pump(front->shell);
+    be_over(front);
+}
+
+/* ---- out ---- */
+
+static void write_waiting(struct hf_stdio_front *front)
+{
+    while (hf_buf_len(&front->waiting)) {
+        const struct hf_span span = hf_buf_span(&front->waiting);
+        const struct iovec part = { (void *)(uintptr_t)span.p, span.n };
+        size_t written = 0;
+        const enum hf_io result = hf_stream_writev(front->out, &part, 1, &written);
+        if (result == HF_IO_AGAIN) {
+            hf_watch_set(front->out_watch, HF_WRITABLE);
+            return;
+        }
+        if (result != HF_IO_DONE) {
+            lose_client(front);
+            return;
+        }
+        hf_buf_consume(&front->waiting, written);
+    }
+    hf_buf_shrink(&front->waiting, KEEP);
+    hf_watch_set(front->out_watch, 0);
+    if (!front->is_at_end && !front->is_over)
+        hf_watch_set(front->in_watch, HF_READABLE);
+    hf_stdio_front_review(front);
+}
+
+static void flush_front(struct hf_flush *flush)
+{
+    write_waiting((struct hf_stdio_front *)(void *)flush);
+}
+
+static void on_writable(void *context, unsigned events)
+{
+    (void)events;
+    write_waiting(context);
+}
+
+/* Writes what it can of a large message at once; returns how many of its bytes went out. */
+static size_t write_direct(struct hf_stdio_front *front, const struct hf_span *pieces,
+                           unsigned count, size_t length)
+{
+    struct iovec parts[HF_PIECES_MAX];
+    size_t written = 0;
+    if (length < DIRECT_AT || hf_buf_len(&front->waiting))
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        parts[i] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
+    return hf_stream_writev(front->out, parts, (int)count, &written) == HF_IO_DONE ? written : 0;
+}
+
+void hf_stdio_front_send(struct hf_stdio_front *front, const struct hf_span *pieces, unsigned count)
+{
+    size_t length = 0;
+    if (!front->session)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        length += pieces[i].n;
+    size_t skip = write_direct(front, pieces, count, length);
+    bool fits = hf_buf_reserve(&front->waiting, length - skip + 1);
+    for (unsigned i = 0; fits && i < count; i++) {
+        const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
+        skip -= gone;
+        fits = hf_buf_try_add(&front->waiting, hf_span_from(pieces[i], gone));
+    }
+    if (!fits || !hf_buf_try_add(&front->waiting, HF_SPAN("\n"))) {
+        lose_client(front); /* cut off at the bound */
+        return;
+    }
+    if (hf_buf_len(&front->waiting) > PAUSE_AT)
+        hf_watch_set(front->in_watch, 0);
+    hf_shell_flush_later(front->shell, &front->flush);
+}
+
+/* ---- in ---- */
+
+static void take_lines(struct hf_stdio_front *front)
+{
+    for (struct hf_span line; front->session;) {
+        const uint64_t now = hf_shell_now(front->shell);
+        switch (front->is_at_end ? hf_lines_last(&front->lines, &line)
+                                 : hf_lines_next(&front->lines, &line)) {
+        case HF_LINE_NONE: return;
+        case HF_LINE_WHOLE: hf_session_message(front->session, line, now); break;
+        case HF_LINE_OVER:
+            hf_session_message_over(front->session, hf_lines_over(&front->lines), now);
+            break;
+        }
+        hf_shell_pump(front->shell);
+    }
+}
+
+static void on_readable(void *context, unsigned events)
+{
+    struct hf_stdio_front *front = context;
+    size_t room, got = 0;
+    (void)events;
+    char *into = hf_lines_room(&front->lines, READ_SIZE, &room);
+    const enum hf_io result = hf_stream_read(front->in, into, room, &got);
+    if (result == HF_IO_AGAIN)
+        return;
+    if (result == HF_IO_DONE) {
+        hf_lines_added(&front->lines, got);
+        take_lines(front);
+        return;
+    }
+    front->is_at_end = true;
+    hf_watch_set(front->in_watch, 0);
+    take_lines(front);
+    if (front->session)
+        hf_session_finish(front->session, hf_shell_now(front->shell));
+    hf_shell_pump(front->shell);
+    hf_stdio_front_review(front);
+}
+
+bool hf_stdio_front_is_flushed(const struct hf_stdio_front *front)
+{
+    return !front->session || hf_buf_len(&front->waiting) == 0;
+}
+
+void hf_stdio_front_review(struct hf_stdio_front *front)
+{
+    if (front->session && front->is_at_end && hf_session_is_settled(front->session) &&
+        hf_buf_len(&front->waiting) == 0)
+        be_over(front);
+}
+
+/* ---- coming and going ---- */
+
+struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_server *only, int in_fd,
+                                          int out_fd, const struct hf_limits *limits,
+                                          void (*on_over)(void *context), void *context,
+                                          struct hf_err *err)
+{
+    struct hf_stream *in = hf_stream_open_read(in_fd, err);
+    struct hf_stream *out = in ? hf_stream_open_write(out_fd, err) : NULL;
+    if (!out) {
+        hf_stream_close(in);
+        return NULL;
+    }
+    struct hf_stdio_front *front = hf_new(struct hf_stdio_front);
+    front->shell = shell;
+    front->in = in;
+    front->out = out;
+    front->on_over = on_over;
+    front->context = context;
+    front->flush.flush = flush_front;
+    hf_link_init(&front->flush.link);
+    hf_lines_init(&front->lines, limits->max_message_bytes);
+    hf_buf_init(&front->waiting, limits->max_buffered_bytes);
+    front->session = hf_session_open(shell->engine, only, front, hf_shell_now(shell));
+    front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
+    front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);
+    hf_watch_set(front->in_watch, HF_READABLE);
+    return front;
+}
+
+void hf_stdio_front_free(struct hf_stdio_front *front)
+{
+    if (!front)
+        return;
+    if (front->session)
+        hf_session_close(front->session, hf_shell_now(front->shell));
+    hf_unlink(&front->flush.link);
+    hf_watch_free(front->in_watch);
+    hf_watch_free(front->out_watch);
+    hf_stream_close(front->in);
+    hf_stream_close(front->out);
+    hf_lines_done(&front->lines);
+    hf_buf_done(&front->waiting);
+    hf_free(front);
+}

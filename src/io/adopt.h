@@ -1,0 +1,43 @@
+/*
+ * adopt.h - takes down the tree of a guard that was killed.
+ *
+ * When a guard is killed -9, its children fall to the nearest subreaper above it: to us, if this
+ * process is one. A process may have children that are none of our business, so a child is killed
+ * and reaped only if it provably came from that tree:
+ *
+ * 1. it is in the guard's session, and the guard is not reaped, so that number is nobody else's; or
+ * 2. its environment holds the tree's mark, which the server was started with.
+ *
+ * The limit: a process that left the session and also cleared or changed its environment (or whose
+ * environment we may not read) is not recognised. It lives on, and so does what descends from it.
+ * With a living guard there is no such limit.
+ */
+#ifndef HF_IO_ADOPT_H
+#define HF_IO_ADOPT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "io/loop.h"
+
+#define HF_TREE_VARIABLE "HOLDFAST_TREE="
+
+struct hf_adoption;
+
+struct hf_adoption_events {
+    void (*reaped)(void *context, pid_t pid, int wait_status);
+    void (*kill_failed)(void *context, pid_t pid);
+    void (*all_gone)(void *context); /* nothing of the tree that we can recognise is left */
+};
+
+/* True if orphans fall to this process at all. */
+bool hf_adoption_is_possible(void);
+
+/* `mark` is the whole "HOLDFAST_TREE=...", `guard` the dead guard, `is_held`: it is not reaped. */
+struct hf_adoption *hf_adoption_new(struct hf_loop *loop, pid_t guard, bool is_held,
+                                    const char *mark, const struct hf_adoption_events *events,
+                                    void *context);
+/* Begins, and may already end: inside a turn only. Goes on by itself with every death. */
+void hf_adoption_sweep(struct hf_adoption *adoption);
+void hf_adoption_free(struct hf_adoption *adoption); /* also inside all_gone; NULL accepted */
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * loop.h - one event loop: descriptors, one alarm, signals, and the end of a turn.
+ *
+ * Nothing else in the tree includes uv.h. A turn is: wait, ready descriptors, the alarm if it is
+ * due, the turn hook. Never blocks except in hf_loop_step(loop, true); never changes the flags of a
+ * descriptor it watches; one thread per loop.
+ *
+ * 1. Every callback is called from inside hf_loop_step(), never from another call.
+ * 2. Readiness is level-triggered: a callback that leaves bytes behind is called again next turn.
+ * 3. A watch is freed before its descriptor is closed.
+ */
+#ifndef HF_IO_LOOP_H
+#define HF_IO_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/list.h"
+
+struct hf_loop;
+struct hf_watch;
+
+enum {
+    HF_READABLE = 1,
+    HF_WRITABLE = 2,
+};
+
+typedef void hf_on_loop(void *context);
+typedef void hf_on_ready(void *context, unsigned events);
+
+struct hf_loop *hf_loop_new(void); /* NULL: errno says why */
+void hf_loop_free(struct hf_loop *loop);
+
+/* For a foreign loop: poll the descriptor for input with the timeout, then step without blocking.
+ * Ask for the timeout anew after every call into the library. */
+int hf_loop_fd(const struct hf_loop *loop);
+int hf_loop_timeout_ms(struct hf_loop *loop); /* -1: none */
+void hf_loop_step(struct hf_loop *loop, bool block);
+
+/* Monotonic. The same during one turn, so that everything that happens in it happens at once. */
+uint64_t hf_loop_now_ms(struct hf_loop *loop);
+
+/* One alarm: `on_alarm` is called in the first turn whose now is `at_ms` or later, once. Setting it
+ * replaces the one before; 0 is none. Free of cost when nothing changes. */
+void hf_loop_set_alarm(struct hf_loop *loop, uint64_t at_ms, hf_on_loop *on_alarm, void *context);
+
+/* The end of every turn, whatever happened in it: the place to write what the turn collected. */
+void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);
+
+/* Takes over the disposition of `signum` for the whole process: for a program, never for a library.
+ * False: errno says why. */
+bool hf_loop_on_signal(struct hf_loop *loop, int signum, hf_on_loop *on_signal, void *context);
+
+/* A watch begins paused. A descriptor on which waiting makes no sense (regular file, /dev/null) is
+ * ready in every turn. Errors and hang-ups come as the events that were asked for: the next read or
+ * write tells which. */
+struct hf_watch *hf_watch_new(struct hf_loop *loop, int fd, hf_on_ready *on_ready, void *context);
+void hf_watch_set(struct hf_watch *watch, unsigned events); /* 0 pauses */
+void hf_watch_free(struct hf_watch *watch); /* also inside its own callback; NULL accepted */
+
+/* Work that outlives the one who began it (a guard that is not reaped yet). The owner of the loop
+ * steps until nobody is left before he frees it; who is left then is told to give up. */
+struct hf_guest {
+    struct hf_link link;
+    void (*on_loop_free)(struct hf_guest *guest); /* leaves by itself */
+};
+void hf_loop_enter(struct hf_loop *loop, struct hf_guest *guest);
+void hf_loop_leave(struct hf_guest *guest);
+bool hf_loop_has_guests(const struct hf_loop *loop);
+
+#endif

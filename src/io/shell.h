@@ -1,0 +1,43 @@
+/*
+ * shell.h - what backends and fronts share: the engine they feed and the loop they live on.
+ *
+ * Whoever feeds the engine an event calls hf_shell_pump afterwards: it performs the effects and
+ * sets the alarm. Called again from inside (an effect may feed an event) it does nothing.
+ */
+#ifndef HF_IO_SHELL_H
+#define HF_IO_SHELL_H
+
+#include "base/list.h"
+#include "core/engine.h"
+#include "io/loop.h"
+
+struct hf_shell {
+    struct hf_engine *engine;
+    struct hf_loop *loop;
+    void (*pump)(struct hf_shell *shell);
+    struct hf_link dirty; /* struct hf_flush: has bytes to write at the end of this turn */
+};
+
+/* Somebody who collects bytes during a turn and writes them once at its end. */
+struct hf_flush {
+    struct hf_link link;
+    void (*flush)(struct hf_flush *self);
+};
+
+static inline void hf_shell_pump(struct hf_shell *shell)
+{
+    shell->pump(shell);
+}
+
+static inline uint64_t hf_shell_now(struct hf_shell *shell)
+{
+    return hf_loop_now_ms(shell->loop);
+}
+
+static inline void hf_shell_flush_later(struct hf_shell *shell, struct hf_flush *flush)
+{
+    if (!hf_linked(&flush->link))
+        hf_list_push(&shell->dirty, &flush->link);
+}
+
+#endif

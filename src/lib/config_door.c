@@ -1,0 +1,170 @@
+/* config_door.c - configuration through the public header. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "holdfast/holdfast.h"
+#include "lib/door.h"
+#include "ops/options.h"
+
+enum { FILE_MAX = 4 * 1024 * 1024 };
+
+struct hf_config *hf_config_new(void)
+{
+    struct hf_config *config = hf_new(struct hf_config);
+    hf_config_init(config);
+    return config;
+}
+
+void hf_config_free(struct hf_config *config)
+{
+    if (!config)
+        return;
+    hf_config_done(config);
+    hf_free(config);
+}
+
+static const char *from_environment(const char *name, void *context)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static bool pass(bool done, const struct hf_err *err, char error[HF_ERROR_SIZE])
+{
+    if (!done)
+        (void)snprintf(error, HF_ERROR_SIZE, "%s", err->text);
+    return done;
+}
+
+bool hf_config_read(struct hf_config *config, const char *text, size_t length,
+                    char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    return pass(
+        hf_config_parse(config, (struct hf_span) { text, length }, from_environment, NULL, &err),
+        &err, error);
+}
+
+bool hf_config_read_file(struct hf_config *config, const char *path, char error[HF_ERROR_SIZE])
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        (void)snprintf(error, HF_ERROR_SIZE, "cannot read %s: %s", path, strerror(errno));
+        return false;
+    }
+    char *text = hf_alloc(FILE_MAX + 1);
+    const size_t length = fread(text, 1, FILE_MAX + 1, file);
+    const bool failed = ferror(file) != 0;
+    bool done = false;
+    if (failed || length > FILE_MAX)
+        (void)snprintf(error, HF_ERROR_SIZE, failed ? "cannot read %s" : "%s is larger than 4 MiB",
+                       path);
+    else
+        done = hf_config_read(config, text, length, error);
+    hf_free(text);
+    (void)fclose(file);
+    return done;
+}
+
+bool hf_config_command(struct hf_config *config, const char *name, char *const *argv,
+                       char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    return pass(hf_config_add_command(config, name, argv, &err), &err, error);
+}
+
+bool hf_config_set(struct hf_config *config, const char *option, const char *value,
+                   char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    return pass(hf_config_option(config, option, value, &err), &err, error);
+}
+
+bool hf_config_knows(const char *option)
+{
+    return hf_config_option_arity(option) >= 0;
+}
+
+size_t hf_config_server_count(const struct hf_config *config)
+{
+    return config->server_count;
+}
+
+size_t hf_config_check(struct hf_config *config, void (*say)(void *context, const char *line),
+                       void *context)
+{
+    char line[1200];
+    size_t problems = 0;
+    hf_config_look(config);
+    for (size_t i = 0; config->warnings && config->warnings[i]; i++) {
+        (void)snprintf(line, sizeof line, "warning: %s", config->warnings[i]);
+        say(context, line);
+    }
+    for (size_t i = 0; i < config->server_count; i++) {
+        const struct hf_server_config *server = &config->servers[i];
+        problems += server->problem != NULL;
+        (void)snprintf(line, sizeof line, "%s: %s%s", server->name,
+                       server->problem    ? "cannot start: "
+                       : server->disabled ? "disabled"
+                                          : "ok",
+                       server->problem ? server->problem : "");
+        say(context, line);
+    }
+    return problems;
+}
+
+const char *hf_options_text(void)
+{
+    static char *text; /* the same for the life of the process */
+    if (!text) {
+        struct hf_buf buf;
+        hf_buf_init(&buf, 1 << 20);
+        hf_options_help(&buf);
+        text = hf_span_dup(hf_buf_span(&buf));
+        hf_buf_done(&buf);
+    }
+    return text;
+}
+
+/* ---- as the engine wants it ---- */
+
+static struct hf_rename *renames_of(const struct hf_pair *pairs, size_t count)
+{
+    struct hf_rename *renames = count ? hf_new_array(struct hf_rename, count) : NULL;
+    for (size_t i = 0; i < count; i++)
+        renames[i] = (struct hf_rename) { hf_span_of(pairs[i].key), hf_span_of(pairs[i].value) };
+    return renames;
+}
+
+/* Allowing everything is the same as having no rule, and cheaper. */
+static const char *const *rule_or_none(char **globs, const char *all)
+{
+    const bool is_none = !globs || !globs[0] || (all && !strcmp(globs[0], all) && !globs[1]);
+    return is_none ? NULL : (const char *const *)globs;
+}
+
+struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_spec_room *room)
+{
+    room->renames = renames_of(config->rename, config->rename_count);
+    room->descriptions = renames_of(config->describe, config->describe_count);
+    return (struct hf_server_spec) {
+        .name = config->name,
+        .settings = config->settings,
+        .allow = rule_or_none(config->allow, "*"),
+        .deny = rule_or_none(config->deny, NULL),
+        .renames = room->renames,
+        .rename_count = config->rename_count,
+        .descriptions = room->descriptions,
+        .description_count = config->describe_count,
+        .disabled = config->disabled,
+        .problem = config->problem,
+        .shell = config,
+    };
+}
+
+void hf_door_spec_done(struct hf_spec_room *room)
+{
+    hf_free(room->renames);
+    hf_free(room->descriptions);
+}

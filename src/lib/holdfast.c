@@ -1,0 +1,416 @@
+/* holdfast.c - the library's door: one loop, one engine, and the effects of the latter performed.
+ */
+#include "holdfast/holdfast.h"
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "backend/stdio.h"
+#include "front/stdio.h"
+#include "io/shell.h"
+#include "lib/door.h"
+#include "ops/log.h"
+
+struct hf {
+    struct hf_shell shell; /* first: the shell is the hf */
+    struct hf_limits limits;
+    enum hf_log_level log_level;
+    enum hf_log_format log_format;
+    struct hf_log *log;
+    struct hf_link clients;
+    struct hf_stdio_front *front;
+    bool is_pumping, is_stopping, is_hasty, front_is_over;
+};
+
+struct hf_client {
+    struct hf_link link;
+    struct hf *hf;
+    struct hf_session *session; /* NULL: closed, freed after the pump */
+    hf_on_message on_message;
+    void *context;
+    struct hf_buf message;
+};
+
+/* ---- performing effects ---- */
+
+static void log_note(struct hf *hf, const struct hf_note *note)
+{
+    static const enum hf_log_level levels[] = { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN,
+                                                HF_LOG_ERROR };
+    hf_log_line(hf->log, levels[note->level], note->server, note->generation, note->text);
+}
+
+static void on_server_stderr(void *context, struct hf_runtime *runtime, struct hf_span line)
+{
+    struct hf *hf = context;
+    const struct hf_server_config *config = hf_server_shell(hf_runtime_server(runtime));
+    char text[1200];
+    const int n =
+        snprintf(text, sizeof text, "stderr: %.*s", (int)(line.n < 1000 ? line.n : 1000), line.p);
+    hf_log_line(hf->log, HF_LOG_INFO, hf_span_of(config->name), hf_runtime_generation(runtime),
+                (struct hf_span) { text, (size_t)n });
+}
+
+static void send_to_client(struct hf_client *client, const struct hf_effect *effect)
+{
+    if (!client->session)
+        return;
+    hf_buf_clear(&client->message);
+    for (unsigned i = 0; i < effect->piece_count; i++)
+        hf_buf_add(&client->message, effect->pieces[i]);
+    const struct hf_span message = hf_buf_span(&client->message);
+    client->on_message(client->context, message.p, message.n);
+}
+
+static void send_message(struct hf *hf, const struct hf_effect *effect)
+{
+    void *to = hf_session_shell(effect->session);
+    if (to == hf->front)
+        hf_stdio_front_send(hf->front, effect->pieces, effect->piece_count);
+    else
+        send_to_client(to, effect);
+}
+
+static void perform(struct hf *hf, const struct hf_effect *effect)
+{
+    switch (effect->kind) {
+    case HF_DO_SPAWN:
+        (void)hf_child_start(&hf->shell, effect->runtime,
+                             hf_server_shell(hf_runtime_server(effect->runtime)),
+                             hf->limits.max_message_bytes, on_server_stderr, hf);
+        break;
+    case HF_DO_WRITE:
+    case HF_DO_STEAL:
+    case HF_DO_CLOSE_STDIN:
+    case HF_DO_TERM:
+    case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;
+    case HF_DO_RELEASE: hf_child_free(hf_runtime_shell(effect->runtime)); break;
+    case HF_DO_SEND: send_message(hf, effect); break;
+    case HF_DO_NOTE: log_note(hf, &effect->note); break;
+    case HF_DO_FORGET_SERVER: {
+        struct hf_server_config *config = hf_server_shell(effect->server);
+        hf_server_config_done(config);
+        hf_free(config);
+        break;
+    }
+    }
+}
+
+static void on_alarm(void *context)
+{
+    struct hf *hf = context;
+    hf_engine_tick(hf->shell.engine, hf_loop_now_ms(hf->shell.loop));
+    hf_shell_pump(&hf->shell);
+}
+
+static void free_closed_clients(struct hf *hf)
+{
+    struct hf_client *client;
+    HF_LIST_EACH_SAFE (client, &hf->clients, struct hf_client, link) {
+        if (client->session)
+            continue;
+        hf_unlink(&client->link);
+        hf_buf_done(&client->message);
+        hf_free(client);
+    }
+}
+
+static void pump(struct hf_shell *shell)
+{
+    struct hf *hf = (struct hf *)(void *)shell;
+    struct hf_effect effect;
+    if (hf->is_pumping)
+        return;
+    hf->is_pumping = true;
+    while (hf_engine_next_effect(shell->engine, &effect))
+        perform(hf, &effect);
+    hf_engine_collect(shell->engine);
+    hf->is_pumping = false;
+    free_closed_clients(hf);
+    hf_loop_set_alarm(shell->loop, hf_engine_next_ms(shell->engine), on_alarm, hf);
+}
+
+static void on_turn(void *context)
+{
+    struct hf *hf = context;
+    while (!hf_list_empty(&hf->shell.dirty)) {
+        struct hf_flush *flush = HF_LIST_FIRST(&hf->shell.dirty, struct hf_flush, link);
+        hf_unlink(&flush->link);
+        flush->flush(flush);
+    }
+    if (hf->front)
+        hf_stdio_front_review(hf->front);
+}
+
+/* ---- life ---- */
+
+static uint64_t seed(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_nsec ^ ((uint64_t)now.tv_sec << 20) ^ ((uint64_t)getpid() << 44);
+}
+
+static void add_server(struct hf *hf, const struct hf_server_config *from)
+{
+    struct hf_server_config *config = hf_new(struct hf_server_config);
+    hf_server_config_copy(config, from);
+    struct hf_spec_room room;
+    const struct hf_server_spec spec = hf_door_spec(config, &room);
+    (void)hf_server_add(hf->shell.engine, &spec, hf_loop_now_ms(hf->shell.loop));
+    hf_door_spec_done(&room);
+}
+
+struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
+{
+    struct hf_loop *loop = hf_loop_new();
+    if (!loop) {
+        (void)snprintf(error, HF_ERROR_SIZE, "no event loop: %s", strerror(errno));
+        return NULL;
+    }
+    struct hf *hf = hf_new(struct hf);
+    hf->limits = config->limits;
+    hf->log_level = config->log_level;
+    hf->log_format = config->log_format;
+    hf->shell.loop = loop;
+    hf->shell.engine = hf_engine_new(&config->limits, seed());
+    hf->shell.pump = pump;
+    hf_link_init(&hf->shell.dirty);
+    hf_link_init(&hf->clients);
+    hf_loop_on_turn(loop, on_turn, hf);
+    for (size_t i = 0; i < config->server_count; i++)
+        add_server(hf, &config->servers[i]);
+    return hf;
+}
+
+bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE])
+{
+    struct hf_err err;
+    struct hf_log *log = hf_log_new(fd, hf->log_level, hf->log_format, &err);
+    if (!log) {
+        (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
+        return false;
+    }
+    hf_log_free(hf->log);
+    hf->log = log;
+    return true;
+}
+
+void hf_stop(struct hf *hf)
+{
+    if (hf->is_stopping)
+        return;
+    hf->is_stopping = true;
+    hf_engine_stop(hf->shell.engine, hf_loop_now_ms(hf->shell.loop));
+    hf_shell_pump(&hf->shell);
+}
+
+bool hf_is_stopped(const struct hf *hf)
+{
+    return hf->is_hasty || (hf->is_stopping && hf_engine_is_stopped(hf->shell.engine) &&
+                            (!hf->front || hf_stdio_front_is_flushed(hf->front)) &&
+                            !hf_loop_has_guests(hf->shell.loop));
+}
+
+/* Whatever the engine still holds is let go of before the engine itself. */
+static void release_all(struct hf *hf)
+{
+    struct hf_runtime *runtime = NULL;
+    while ((runtime = hf_engine_next_runtime(hf->shell.engine, runtime)))
+        hf_child_free(hf_runtime_shell(runtime));
+    for (struct hf_server *server = NULL;
+         (server = hf_engine_next_server(hf->shell.engine, server));) {
+        struct hf_server_config *config = hf_server_shell(server);
+        hf_server_config_done(config);
+        hf_free(config);
+    }
+}
+
+void hf_close(struct hf *hf)
+{
+    if (!hf)
+        return;
+    hf_stdio_front_free(hf->front);
+    struct hf_client *client;
+    HF_LIST_EACH (client, &hf->clients, struct hf_client, link) {
+        if (client->session)
+            hf_session_close(client->session, hf_loop_now_ms(hf->shell.loop));
+        client->session = NULL;
+    }
+    free_closed_clients(hf);
+    release_all(hf);
+    hf_engine_free(hf->shell.engine);
+    hf_loop_free(hf->shell.loop);
+    hf_log_free(hf->log);
+    hf_free(hf);
+}
+
+int hf_fd(const struct hf *hf)
+{
+    return hf_loop_fd(hf->shell.loop);
+}
+
+/* What was asked for outside a turn is performed in the next one, which then must come at once. */
+int hf_timeout_ms(struct hf *hf)
+{
+    hf_shell_pump(&hf->shell);
+    return hf_list_empty(&hf->shell.dirty) ? hf_loop_timeout_ms(hf->shell.loop) : 0;
+}
+
+void hf_step(struct hf *hf)
+{
+    hf_shell_pump(&hf->shell);
+    on_turn(hf);
+    hf_loop_step(hf->shell.loop, false);
+}
+
+void hf_run(struct hf *hf)
+{
+    hf_shell_pump(&hf->shell);
+    on_turn(hf);
+    while (!hf_is_stopped(hf))
+        hf_loop_step(hf->shell.loop, true);
+}
+
+static void on_stop_signal(void *context)
+{
+    struct hf *hf = context;
+    if (hf->is_stopping)
+        hf->is_hasty = true;
+    hf_stop(hf);
+}
+
+bool hf_stop_on_signal(struct hf *hf, int signum)
+{
+    return hf_loop_on_signal(hf->shell.loop, signum, on_stop_signal, hf);
+}
+
+/* ---- clients ---- */
+
+static struct hf_server *find(struct hf *hf, const char *name)
+{
+    return hf_server_find(hf->shell.engine, hf_span_of(name));
+}
+
+struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_message on_message,
+                                 void *context)
+{
+    struct hf_server *only = server ? find(hf, server) : NULL;
+    if (server && !only)
+        return NULL;
+    struct hf_client *client = hf_new(struct hf_client);
+    client->hf = hf;
+    client->on_message = on_message;
+    client->context = context;
+    hf_buf_init(&client->message, hf->limits.max_buffered_bytes);
+    client->session =
+        hf_session_open(hf->shell.engine, only, client, hf_loop_now_ms(hf->shell.loop));
+    hf_list_push(&hf->clients, &client->link);
+    return client;
+}
+
+void hf_client_send(struct hf_client *client, const char *message, size_t length)
+{
+    struct hf *hf = client->hf;
+    if (!client->session)
+        return;
+    hf_session_message(client->session, (struct hf_span) { message, length },
+                       hf_loop_now_ms(hf->shell.loop));
+    hf_shell_pump(&hf->shell);
+}
+
+void hf_client_close(struct hf_client *client)
+{
+    struct hf *hf = client->hf;
+    hf_session_close(client->session, hf_loop_now_ms(hf->shell.loop));
+    client->session = NULL;
+    hf_shell_pump(&hf->shell);
+}
+
+static void on_front_over(void *context)
+{
+    hf_stop(context);
+}
+
+bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
+                    char error[HF_ERROR_SIZE])
+{
+    struct hf_err err;
+    struct hf_server *only = server ? find(hf, server) : NULL;
+    assert(!hf->front);
+    if (server && !only) {
+        (void)snprintf(error, HF_ERROR_SIZE, "there is no server \"%s\"", server);
+        return false;
+    }
+    hf->front =
+        hf_stdio_front_new(&hf->shell, only, in_fd, out_fd, &hf->limits, on_front_over, hf, &err);
+    if (!hf->front)
+        (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
+    else if (only)
+        hf_server_set_clients_own(only);
+    return hf->front != NULL;
+}
+
+/* ---- operators ---- */
+
+static enum hf_answer operate(struct hf *hf, const char *name, enum hf_op op)
+{
+    struct hf_server *server = find(hf, name);
+    if (!server)
+        return HF_NO_SUCH_SERVER;
+    const bool done = hf_server_op(server, op, hf_loop_now_ms(hf->shell.loop));
+    hf_shell_pump(&hf->shell);
+    return done ? HF_DONE : HF_REFUSED;
+}
+
+enum hf_answer hf_enable(struct hf *hf, const char *server)
+{
+    return operate(hf, server, HF_OP_ENABLE);
+}
+enum hf_answer hf_disable(struct hf *hf, const char *server)
+{
+    return operate(hf, server, HF_OP_DISABLE);
+}
+enum hf_answer hf_restart(struct hf *hf, const char *server)
+{
+    return operate(hf, server, HF_OP_RESTART);
+}
+enum hf_answer hf_reconnect(struct hf *hf, const char *server)
+{
+    return operate(hf, server, HF_OP_RECONNECT);
+}
+enum hf_answer hf_remove(struct hf *hf, const char *server)
+{
+    return operate(hf, server, HF_OP_REMOVE);
+}
+
+static bool status_of(struct hf *hf, const char *name, struct hf_server_status *ret_status)
+{
+    const struct hf_server *server = find(hf, name);
+    if (server)
+        hf_server_status(server, ret_status);
+    return server != NULL;
+}
+
+const char *hf_state(struct hf *hf, const char *server)
+{
+    struct hf_server_status status;
+    return status_of(hf, server, &status) ? hf_slot_state_name(status.state) : NULL;
+}
+const char *hf_reason(struct hf *hf, const char *server)
+{
+    struct hf_server_status status;
+    return status_of(hf, server, &status) ? status.last_reason : NULL;
+}
+long hf_pid(struct hf *hf, const char *server)
+{
+    struct hf_server_status status;
+    return status_of(hf, server, &status) ? status.pid : 0;
+}
+uint64_t hf_generation(struct hf *hf, const char *server)
+{
+    struct hf_server_status status;
+    return status_of(hf, server, &status) ? status.generation : 0;
+}

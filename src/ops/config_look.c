@@ -1,0 +1,104 @@
+/*
+ * config_look.c - what would keep a server from starting, found without starting it; see config.h.
+ *
+ * It looks as the child will: with the child's PATH, from the child's working directory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/err.h"
+#include "ops/config.h"
+#include "ops/config_text.h"
+#include "ops/env.h"
+
+static bool is_program(int at_fd, const char *path)
+{
+    struct stat st;
+    return fstatat(at_fd, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+           faccessat(at_fd, path, X_OK, AT_EACCESS) == 0;
+}
+
+static bool is_on_path(int cwd_fd, const char *path, const char *command)
+{
+    char candidate[4096];
+    for (bool more = true; more;) {
+        const size_t n = strcspn(path, ":");
+        /* An empty part is the working directory, as execvp has it. */
+        const int length =
+            snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)n, path, n ? "/" : "", command);
+        if (length > 0 && (size_t)length < sizeof candidate && is_program(cwd_fd, candidate))
+            return true;
+        more = path[n] == ':';
+        path += n + 1;
+    }
+    return false;
+}
+
+static const char *path_of(char *const *env)
+{
+    for (; *env; env++)
+        if (strncmp(*env, "PATH=", 5) == 0)
+            return *env + 5;
+    return "/bin:/usr/bin"; /* what execvp falls back to */
+}
+
+/* Not opened for reading: a directory may be entered by one who cannot list it. */
+static bool open_cwd(const char *cwd, int *ret_fd, struct hf_err *err)
+{
+    char shown[HF_SHOWN_MAX];
+    hf_text_shown(hf_span_of(cwd), shown);
+    const int fd = open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return hf_fail(err, "there is no directory \"%s\" (cwd)", shown);
+    if (fd < 0)
+        return hf_fail(err, "the cwd \"%s\": %s", shown, strerror(errno));
+    if (faccessat(fd, ".", X_OK, AT_EACCESS) != 0) {
+        const int why = errno;
+        close(fd);
+        return hf_fail(err, "the cwd \"%s\": %s", shown, strerror(why));
+    }
+    *ret_fd = fd;
+    return true;
+}
+
+static bool find_command(const struct hf_server_config *server, int cwd_fd, char *const *env,
+                         struct hf_err *err)
+{
+    char shown[HF_SHOWN_MAX];
+    struct stat st;
+    hf_text_shown(hf_span_of(server->command), shown);
+    if (!strchr(server->command, '/'))
+        return is_on_path(cwd_fd, path_of(env), server->command) ||
+               hf_fail(err, "there is no command \"%s\" on PATH", shown);
+    if (is_program(cwd_fd, server->command))
+        return true;
+    if (fstatat(cwd_fd, server->command, &st, 0) != 0)
+        return hf_fail(err, "the command \"%s\": %s", shown, strerror(errno));
+    return hf_fail(err, "the command \"%s\" is not an executable file", shown);
+}
+
+static bool look(const struct hf_server_config *server, struct hf_err *err)
+{
+    int cwd_fd = AT_FDCWD;
+    if (server->cwd && !open_cwd(server->cwd, &cwd_fd, err))
+        return false;
+    char **env = hf_env_build(server, environ);
+    const bool good = find_command(server, cwd_fd, env, err);
+    hf_env_free(env);
+    if (cwd_fd != AT_FDCWD)
+        close(cwd_fd);
+    return good;
+}
+
+void hf_config_look(struct hf_config *config)
+{
+    struct hf_err err;
+    for (size_t i = 0; i < config->server_count; i++) {
+        struct hf_server_config *server = &config->servers[i];
+        if (!server->problem && !look(server, &err))
+            server->problem = hf_strdup(err.text);
+    }
+}

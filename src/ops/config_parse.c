@@ -1,0 +1,366 @@
+/*
+ * config_parse.c - the file, read member by member through the option table; see config.h.
+ *
+ * 1. Every refusal says the line, the full key, what was found and what is allowed.
+ * 2. Where a key is unknown, the place decides: inside `holdfast` it refuses the file; inside a
+ *    server it may belong to another program, and only a slip of one of ours refuses.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include "base/near.h"
+#include "base/strings.h"
+#include "ops/config.h"
+#include "ops/config_parts.h"
+#include "ops/config_text.h"
+#include "ops/option_value.h"
+#include "ops/options.h"
+#include "wire/json.h"
+
+enum { FILE_MAX = 4 << 20, DEPTH_MAX = 64, IGNORED_MAX = 100 };
+
+struct parse {
+    struct hf_config *config;
+    struct hf_span text;
+    hf_getenv env;
+    void *env_context;
+    struct hf_err *err;
+    char **ignored; /* the keys warned about */
+};
+
+/* The object whose members are being read. */
+struct scope {
+    unsigned where; /* one bit */
+    const char *group;
+    char path[224];                  /* "mcpServers.db.reconnect" */
+    void *root;                      /* where the rows' fields are */
+    struct hf_server_config *server; /* NULL outside a server */
+    struct hf_option_variables *variables;
+};
+
+static size_t line_of(const struct parse *p, const char *at)
+{
+    return hf_text_place(p->text, (size_t)(at - p->text.p)).line;
+}
+
+static bool fail_at(struct parse *p, const char *at, const char *format, ...) HF_PRINTF(3, 4);
+static bool fail_at(struct parse *p, const char *at, const char *format, ...)
+{
+    struct hf_err why;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why.text, sizeof why.text, format, args);
+    va_end(args);
+    return hf_fail(p->err, "line %zu: %s", line_of(p, at), why.text);
+}
+
+static void warn_at(struct parse *p, const char *at, const char *format, ...) HF_PRINTF(3, 4);
+static void warn_at(struct parse *p, const char *at, const char *format, ...)
+{
+    char why[400], line[440];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    (void)snprintf(line, sizeof line, "line %zu: %s", line_of(p, at), why);
+    hf_strings_add(&p->config->warnings, hf_strdup(line));
+}
+
+static bool want_object(struct parse *p, const char *path, struct hf_span value)
+{
+    return hf_json_type(value) == HF_JSON_OBJECT ||
+           fail_at(p, value.p, "%s: found %s; allowed is an object", path,
+                   hf_option_kind_of(value));
+}
+
+/* ---- keys that are not in the table ---- */
+
+/* What other programs call some of ours: too far from them to be near. */
+static const struct {
+    const char *key, *ours;
+} synonyms[] = {
+    { "cmd", "command" },
+    { "arguments", "args" },
+    { "environment", "env" },
+    { "workingDirectory", "cwd" },
+};
+
+static const char *suggestion(const struct scope *s, struct hf_span name)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+        if (s->server && hf_near(name, hf_span_of(synonyms[i].key)) == 0)
+            return synonyms[i].ours;
+    return hf_option_nearest(s->where, s->group, name);
+}
+
+/* "waitMs" right in `holdfast`, "maxDepth" in a server: the word is right, the place is not. */
+static const char *right_place(const struct scope *s, struct hf_span name)
+{
+    if (*s->group)
+        return NULL;
+    if (s->where != HF_WHERE_TOP && hf_option_find(HF_WHERE_TOP, "", name))
+        return "in the top-level object \"holdfast\"";
+    if (s->where == HF_WHERE_TOP &&
+        (hf_option_find(HF_WHERE_DEFAULTS, "", name) || hf_option_group(HF_WHERE_DEFAULTS, name)))
+        return "in \"holdfast.defaults\" or in a server";
+    if (s->where != HF_WHERE_SERVER && hf_option_find(HF_WHERE_SERVER, "", name))
+        return "in a server";
+    return NULL;
+}
+
+static void warn_ignored(struct parse *p, const struct scope *s, struct hf_span name,
+                         const char *at, const char *why)
+{
+    char shown[HF_SHOWN_MAX];
+    const size_t count = hf_strings_count(p->ignored);
+    for (size_t i = 0; i < count; i++)
+        if (hf_span_is(name, p->ignored[i]))
+            return;
+    if (count > IGNORED_MAX)
+        return;
+    hf_strings_add(&p->ignored, hf_span_dup(name));
+    hf_text_shown(name, shown);
+    if (count == IGNORED_MAX)
+        warn_at(p, at, "more keys are ignored");
+    else
+        warn_at(p, at, "%s.%s: %s; ignored", s->path, shown, why);
+}
+
+static bool unknown_key(struct parse *p, const struct scope *s, struct hf_span name, const char *at)
+{
+    char shown[HF_SHOWN_MAX];
+    hf_text_shown(name, shown);
+    const bool comes_later = !*s->group && hf_option_comes_later(s->where, name);
+    if (comes_later && !s->server)
+        return fail_at(p, at, "%s.%s: not known to this version of holdfast", s->path, shown);
+    const char *place = right_place(s, name);
+    if (place)
+        return fail_at(p, at, "%s.%s: it belongs %s", s->path, shown, place);
+    const char *near = comes_later ? NULL : suggestion(s, name);
+    if (near)
+        return fail_at(p, at, "%s.%s: there is no such key; did you mean \"%s\"?", s->path, shown,
+                       near);
+    if (!s->server || *s->group)
+        return fail_at(p, at, "%s.%s: there is no such key", s->path, shown);
+    warn_ignored(p, s, name, at,
+                 comes_later ? "not known to this version of holdfast" : "not a key of ours");
+    return true;
+}
+
+static void set_problem(struct hf_server_config *server, const char *problem)
+{
+    if (!server->problem)
+        server->problem = hf_strdup(problem);
+}
+
+/* Keys of other programs that mean something to us; false if `name` is none of them. */
+static bool use_foreign_key(struct scope *s, struct hf_span name, struct hf_span value)
+{
+    static const char remote[] = "it is a remote server, and this version runs commands only";
+    if (!s->server || *s->group)
+        return false;
+    if (hf_span_is(name, "url") || hf_span_is(name, "serverUrl")) {
+        set_problem(s->server, remote);
+        return true;
+    }
+    if (hf_span_is(name, "type")) {
+        if (!hf_json_string_is(value, HF_SPAN("stdio")) &&
+            !hf_json_string_is(value, HF_SPAN("local")))
+            set_problem(s->server, remote);
+        return true;
+    }
+    if (hf_span_is(name, "enabled")) {
+        if (hf_json_type(value) == HF_JSON_FALSE)
+            s->server->disabled = true;
+        return true;
+    }
+    return false;
+}
+
+/* ---- members ---- */
+
+static bool read_members(struct parse *p, struct scope *s, struct hf_span object);
+
+static bool read_group(struct parse *p, struct scope *outer, const char *group,
+                       struct hf_span value)
+{
+    struct scope s = *outer;
+    s.group = group;
+    (void)snprintf(s.path, sizeof s.path, "%.180s.%.40s", outer->path, group);
+    if (strcmp(group, "defaults") == 0) {
+        s.where = HF_WHERE_DEFAULTS;
+        s.group = "";
+        s.root = &p->config->defaults;
+    }
+    return want_object(p, s.path, value) && read_members(p, &s, value);
+}
+
+static bool read_member(struct parse *p, struct scope *s, struct hf_span object,
+                        struct hf_span name, struct hf_json_iter *it)
+{
+    const struct hf_option *option = hf_option_find(s->where, s->group, name);
+    const char *group = *s->group ? NULL : hf_option_group(s->where, name);
+    if (!option && !group)
+        return use_foreign_key(s, name, it->value) || unknown_key(p, s, name, it->key.p);
+
+    if (hf_json_get(object, name).p != it->value.p)
+        return fail_at(p, it->key.p, "%s.%.*s: it is given twice", s->path, HF_FMT(name));
+    if (group)
+        return read_group(p, s, group, it->value);
+
+    struct hf_option_fault fault;
+    if (hf_option_set(option, s->root, it->value, s->variables, &fault))
+        return true;
+    return fail_at(p, fault.at, "%s.%.*s%s: %s", s->path, HF_FMT(name), fault.item, fault.text);
+}
+
+static bool read_members(struct parse *p, struct scope *s, struct hf_span object)
+{
+    struct hf_buf name;
+    bool good = true;
+    hf_buf_init(&name, FILE_MAX);
+    for (struct hf_json_iter it = hf_json_iter(object); good && hf_json_next(&it);) {
+        hf_buf_clear(&name);
+        good = hf_json_unescape((struct hf_span) { it.key.p - 1, it.key.n + 2 }, &name) &&
+               read_member(p, s, object, hf_buf_span(&name), &it);
+    }
+    hf_buf_done(&name);
+    return good;
+}
+
+/* ---- servers ---- */
+
+/* The owned name, or NULL. */
+static char *read_name(struct parse *p, struct hf_span raw, const char *list)
+{
+    struct hf_err why;
+    struct hf_buf name;
+    char *owned = NULL;
+    hf_buf_init(&name, FILE_MAX);
+    const bool good = hf_json_unescape((struct hf_span) { raw.p - 1, raw.n + 2 }, &name);
+    const struct hf_span span = hf_buf_span(&name);
+    if (!good || (span.n && memchr(span.p, '\0', span.n)))
+        fail_at(p, raw.p, "%s: the name of a server holds a NUL character", list);
+    else
+        owned = hf_span_dup(span);
+    hf_buf_done(&name);
+
+    if (owned && !hf_config_name_check(p->config, owned, &why)) {
+        fail_at(p, raw.p, "%s: %s", list, why.text);
+        hf_free(owned);
+        owned = NULL;
+    }
+    return owned;
+}
+
+static bool read_server(struct parse *p, const char *list, struct hf_json_iter *it)
+{
+    char shown[HF_SHOWN_MAX];
+    struct hf_option_variables variables = { .env = p->env, .env_context = p->env_context };
+    struct scope s = { .where = HF_WHERE_SERVER, .group = "", .variables = &variables };
+    char *name = read_name(p, it->key, list);
+    if (!name)
+        return false;
+    hf_text_shown(hf_span_of(name), shown);
+    (void)snprintf(s.path, sizeof s.path, "%s.%s", list, shown);
+    s.root = s.server = hf_config_add_server(p->config, name);
+    hf_free(name);
+
+    const bool good = want_object(p, s.path, it->value) && read_members(p, &s, it->value) &&
+                      hf_config_override_server(p->config, s.server, p->err);
+    if (variables.problem)
+        set_problem(s.server, variables.problem);
+    if (!s.server->command || !*s.server->command)
+        set_problem(s.server, "it has no command");
+    hf_free(variables.problem);
+    return good;
+}
+
+static bool read_servers(struct parse *p, const char *list, struct hf_span value)
+{
+    if (!want_object(p, list, value))
+        return false;
+    for (struct hf_json_iter it = hf_json_iter(value); hf_json_next(&it);)
+        if (!read_server(p, list, &it))
+            return false;
+    return true;
+}
+
+/* ---- the file ---- */
+
+static bool syntax_error(struct parse *p, const struct hf_json_error *error)
+{
+    const struct hf_text_place place = hf_text_place(p->text, error->at);
+    const struct hf_span rest = hf_span_from(p->text, error->at);
+    size_t before = error->at;
+    while (before > 0 && memchr(" \t\r\n", p->text.p[before - 1], 4))
+        before--;
+
+    const char *hint = "";
+    if (hf_span_starts(rest, HF_SPAN("//")) || hf_span_starts(rest, HF_SPAN("/*")))
+        hint = " (JSON has no comments)";
+    else if (rest.n && (*rest.p == '}' || *rest.p == ']') && before > 0 &&
+             p->text.p[before - 1] == ',')
+        hint = " (JSON has no comma after the last item)";
+    return hf_fail(p->err, "line %zu, column %zu: %s%s", place.line, place.column, error->what,
+                   hint);
+}
+
+/* Other top-level keys are other programs' business, but a slip here would lose everything. */
+static bool check_top_key(struct parse *p, struct hf_json_iter *it, struct hf_span file)
+{
+    static const struct hf_span ours[] = { { "mcpServers", 10 }, { "holdfast", 8 } };
+    char shown[HF_SHOWN_MAX];
+    hf_text_shown(it->key, shown);
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        if (hf_json_key_is(it->key, ours[i])) {
+            return hf_json_get(file, ours[i]).p == it->value.p ||
+                   fail_at(p, it->key.p, "%s: it is given twice", shown);
+        }
+        if (hf_near(it->key, ours[i]) < HF_NEAR_NOT)
+            return fail_at(p, it->key.p, "%s: there is no such key; did you mean \"%s\"?", shown,
+                           ours[i].p);
+    }
+    return true;
+}
+
+static bool read_file(struct parse *p, struct hf_span file)
+{
+    if (hf_json_type(file) != HF_JSON_OBJECT)
+        return hf_fail(p->err, "line 1: the file must be an object with \"mcpServers\" in it");
+    for (struct hf_json_iter it = hf_json_iter(file); hf_json_next(&it);)
+        if (!check_top_key(p, &it, file))
+            return false;
+
+    /* First, wherever it stands: the servers begin with its defaults. */
+    struct scope s = { .where = HF_WHERE_TOP, .group = "", .path = "holdfast", .root = p->config };
+    const struct hf_span holdfast = hf_json_get(file, HF_SPAN("holdfast"));
+    if (holdfast.p && !(want_object(p, s.path, holdfast) && read_members(p, &s, holdfast)))
+        return false;
+
+    const char *list = "mcpServers";
+    struct hf_span servers = hf_json_get(file, hf_span_of(list));
+    if (!servers.p) {
+        list = "servers";
+        servers = hf_json_get(file, hf_span_of(list));
+    }
+    if (!servers.p)
+        return hf_fail(p->err, "line 1: there is no \"mcpServers\" in the file");
+    return read_servers(p, list, servers) && hf_config_override_process(p->config, p->err);
+}
+
+bool hf_config_parse(struct hf_config *config, struct hf_span text, hf_getenv env,
+                     void *env_context, struct hf_err *err)
+{
+    static const struct hf_span byte_order_mark = { "\xef\xbb\xbf", 3 };
+    struct hf_json_error error;
+    struct parse p = { config, text, env, env_context, err, NULL };
+    if (text.n > FILE_MAX)
+        return hf_fail(err, "the file is larger than %d MiB", FILE_MAX >> 20);
+    if (hf_span_starts(p.text, byte_order_mark))
+        p.text = hf_span_from(p.text, byte_order_mark.n);
+    if (!hf_json_check(p.text, DEPTH_MAX, &error))
+        return syntax_error(&p, &error);
+    const bool good = read_file(&p, p.text);
+    hf_strings_free(p.ignored);
+    return good;
+}

@@ -1,0 +1,52 @@
+/*
+ * option_value.h - moves the value of one option: from JSON or the command line into its field,
+ * from field to field, out of it.
+ *
+ * `root` is the struct that the row's offset belongs to. Each field owns its memory; zeroed memory
+ * is a valid empty value, so a fresh struct may be filled row by row.
+ *
+ * 1. A value that is refused leaves the field as it was.
+ * 2. Setting replaces, except PAIRS: there members are joined, and the new one of a name wins.
+ */
+#ifndef HF_OPS_OPTION_VALUE_H
+#define HF_OPS_OPTION_VALUE_H
+
+#include "base/err.h"
+#include "ops/config.h"
+#include "ops/options.h"
+
+enum { HF_OPTION_ITEMS_MAX = 1000, HF_OPTION_STRING_MAX = 128 * 1024 - 1 };
+
+/* Variables for options that expand. The first reference that fails leaves a sentence in
+ * `problem` (owned by the caller) and its string unexpanded: it is the server's, not the file's. */
+struct hf_option_variables {
+    hf_getenv env;
+    void *env_context;
+    char *problem;
+};
+
+/* What is wrong with a value, and with which part of it. */
+struct hf_option_fault {
+    const char *at; /* in the JSON text */
+    char item[80];  /* "", "[2]" or ".NAME" */
+    char text[320];
+};
+
+/* `json` is checked text. Without `variables` nothing expands. */
+HF_MUST_CHECK bool hf_option_set(const struct hf_option *option, void *root, struct hf_span json,
+                                 struct hf_option_variables *variables,
+                                 struct hf_option_fault *ret_fault);
+void hf_option_set_initial(const struct hf_option *option, void *root);
+
+/* The JSON for a value of the command line; false if it cannot be one. */
+HF_MUST_CHECK bool hf_option_json_of_text(const struct hf_option *option, const char *text,
+                                          struct hf_buf *ret_json, struct hf_err *err);
+
+/* "an array", "null": what a person would say was found. */
+const char *hf_option_kind_of(struct hf_span json);
+
+void hf_option_copy(const struct hf_option *option, void *to_root, const void *from_root);
+bool hf_option_same(const struct hf_option *option, const void *a_root, const void *b_root);
+void hf_option_clear(const struct hf_option *option, void *root); /* back to zeroed */
+
+#endif

@@ -1,0 +1,327 @@
+/* options.c - the table, and finding a row in it; see options.h. */
+#include "ops/options.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include "base/near.h"
+#include "ops/config.h"
+#include "wire/json.h"
+
+enum {
+    ANYWHERE = HF_WHERE_SERVER | HF_WHERE_DEFAULTS | HF_WHERE_LINE,
+    GLOBAL = HF_WHERE_TOP | HF_WHERE_LINE,
+};
+
+#define MS_MAX    INT32_MAX /* 24 days; sums of several still fit where they are added up */
+#define COUNT_MAX 1000000
+#define BYTES_MAX (INT64_C(1) << 40)
+
+/* Does not compile if the field has another type than the row says. */
+#define FIELD(root, type_, field)                                                                  \
+    .at = _Generic(((struct root *)0)->field, type_                                                \
+                   : offsetof(struct root, field)),                                                \
+    .size = sizeof(((struct root *)0)->field)
+#define SERVER(type_, field) FIELD(hf_server_config, type_, field)
+#define TOP(type_, field)    FIELD(hf_config, type_, field)
+
+#define CHOICES(...)                                                                               \
+    .type = HF_OPTION_CHOICE, .choices = (const char *const[])                                     \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define MS(field, least)                                                                           \
+    .where = ANYWHERE, .type = HF_OPTION_U32, SERVER(uint32_t, settings.field), .min = (least),    \
+    .max = MS_MAX, .unit = "ms"
+#define NUMBER(field, least, most)                                                                 \
+    .where = ANYWHERE, .type = HF_OPTION_U32, SERVER(uint32_t, settings.field), .min = (least),    \
+    .max = (most), .unit = "number"
+#define ATTEMPTS(field)                                                                            \
+    .where = ANYWHERE, .type = HF_OPTION_I32, SERVER(int32_t, settings.field), .min = -1,          \
+    .max = COUNT_MAX, .unit = "number"
+#define SWITCH(field) .where = ANYWHERE, .type = HF_OPTION_BOOL, SERVER(bool, settings.field)
+#define LIST(field)   .type = HF_OPTION_LIST, SERVER(char **, field)
+#define PAIRS(field)                                                                               \
+    .type = HF_OPTION_PAIRS, SERVER(struct hf_pair *, field),                                      \
+    .also_at = offsetof(struct hf_server_config, field##_count)
+#define BYTES(field, least, most)                                                                  \
+    .where = GLOBAL, .type = HF_OPTION_U64, TOP(uint64_t, limits.field), .min = (least),           \
+    .max = (most), .unit = "bytes"
+
+static const struct hf_option options[] = {
+    { "command", HF_WHERE_SERVER, .type = HF_OPTION_STRING, SERVER(char *, command),
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "text",
+      .help = "the program of the server, a path or a name on PATH" },
+    { "args", HF_WHERE_SERVER, LIST(args), .initial = "[]",
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "text", .help = "its arguments" },
+    { "env", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(env), .initial = "{}",
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS | HF_OPTION_NAMES, .unit = "name=value",
+      .help = "environment variables for it" },
+    { "cwd", HF_WHERE_SERVER | HF_WHERE_LINE, .type = HF_OPTION_STRING, SERVER(char *, cwd),
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "directory",
+      .help = "its working directory; ours if not given" },
+    { "disabled", HF_WHERE_SERVER, .type = HF_OPTION_BOOL, SERVER(bool, disabled),
+      .initial = "false", .help = "configured, but not started until enabled" },
+    { "inheritEnv", ANYWHERE, .type = HF_OPTION_INHERIT, SERVER(enum hf_inherit, inherit),
+      .also_at = offsetof(struct hf_server_config, inherit_globs), .initial = "false",
+      .flags = HF_OPTION_RESTARTS, .unit = "glob",
+      .help = "what it gets of ours beside the usual; true = all" },
+
+    { "start", ANYWHERE, SERVER(bool, settings.lazy), CHOICES("eager", "lazy"),
+      .initial = "\"eager\"", .help = "at once, or at the first call" },
+    { "idleMs", MS(idle_ms, 0), .initial = "0",
+      .help = "stopped after this long without use; 0 = never" },
+    { "waitMs", MS(wait_ms, 0), .initial = "45000",
+      .help = "longest time of a call before it is sent" },
+    { "callTimeoutMs", MS(call_timeout_ms, 0), .initial = "0",
+      .help = "longest time of a whole call; 0 = the client decides" },
+    { "callTimeoutMaxMs", MS(call_timeout_max_ms, 0), .initial = "0",
+      .help = "how far progress may extend that; 0 = not at all" },
+    { "startTimeoutMs", MS(start_timeout_ms, 1), .initial = "120000",
+      .help = "longest time from start to handshake" },
+    { "listWaitMs", MS(list_wait_ms, 0), .initial = "10000",
+      .help = "how long a list waits for servers not yet known" },
+    { "relistMs", MS(relist_ms, 0), .initial = "300000",
+      .help = "time between looks at its lists; 0 = none" },
+
+    { "reconnect.minMs", MS(reconnect.min_ms, 0), .initial = "250",
+      .help = "delay before the second attempt; doubles from there" },
+    { "reconnect.maxMs", MS(reconnect.max_ms, 0), .initial = "30000",
+      .help = "longest delay between two attempts" },
+    { "reconnect.jitter", ANYWHERE, .type = HF_OPTION_DOUBLE,
+      SERVER(double, settings.reconnect.jitter), .max = 1, .unit = "number", .initial = "1",
+      .help = "random share of the delay: 0 = none, 1 = all of it" },
+    { "reconnect.windowMs", MS(reconnect.window_ms, 1), .initial = "300000",
+      .help = "how long a failure counts for the delay" },
+    { "reconnect.attempts", ATTEMPTS(reconnect.attempts), .initial = "-1",
+      .help = "attempts for one that was connected; -1 = no limit" },
+    { "reconnect.firstAttempts", ATTEMPTS(reconnect.first_attempts), .initial = "10",
+      .help = "attempts for one that never was; -1 = no limit" },
+    { "reconnect.probeMs", MS(reconnect.probe_ms, 0), .initial = "60000",
+      .help = "time between looks at one given up; 0 = none" },
+
+    { "liveness.timeoutMs", MS(liveness.timeout_ms, 1), .initial = "5000",
+      .help = "time to answer a liveness check" },
+    { "liveness.gapMs", MS(liveness.gap_ms, 0), .initial = "10000",
+      .help = "time between two failed checks" },
+    { "liveness.failures", NUMBER(liveness.failures, 1, 1000), .initial = "3",
+      .help = "failed checks in a row until it is replaced" },
+
+    { "closeMs", MS(close_ms, 0), .initial = "2000",
+      .help = "time to exit after its stdin was closed" },
+    { "termMs", MS(term_ms, 0), .initial = "3000", .help = "time to exit after SIGTERM" },
+    { "killMs", MS(kill_ms, 0), .initial = "5000",
+      .help = "how long we wait for its tree after SIGKILL" },
+    { "eofMs", MS(eof_ms, 0), .initial = "1000",
+      .help = "reading on after exit while a child holds the pipe" },
+    { "drainMs", MS(drain_ms, 0), .initial = "10000",
+      .help = "time for calls in flight when it is stopped" },
+    { "stallMs", MS(stall_ms, 1), .initial = "60000",
+      .help = "a server that reads nothing this long fails a check" },
+
+    { "overlap", SWITCH(overlap), .initial = "true",
+      .help = "the next process starts before the old one is gone" },
+    { "stateful", SWITCH(stateful), .initial = "false",
+      .help = "clients are told when it lost its memory of them" },
+    { "isolation", ANYWHERE, SERVER(enum hf_isolation, settings.isolation),
+      CHOICES("shared", "session"), .initial = "\"shared\"", .flags = HF_OPTION_RESTARTS,
+      .help = "one process for all clients, or one for each" },
+    { "maxRuntimes", NUMBER(max_runtimes, 1, 10000), .initial = "16",
+      .help = "processes of a server with isolation session" },
+    { "maxInFlight", NUMBER(max_in_flight, 0, COUNT_MAX), .initial = "0",
+      .help = "calls it gets at a time; 0 = no limit" },
+    { "maxWaiting", NUMBER(max_waiting, 0, COUNT_MAX), .initial = "1000",
+      .help = "calls that may wait for it" },
+    { "retry", ANYWHERE, SERVER(enum hf_retry_policy, settings.retry),
+      CHOICES("never", "idempotent"), .initial = "\"never\"",
+      .help = "whether its idempotent tools may be called again" },
+    { "prefix", ANYWHERE, SERVER(enum hf_prefix, settings.prefix), CHOICES("always", "never"),
+      .initial = "\"always\"", .help = "its name goes before the names of its tools" },
+
+    { "allow", ANYWHERE, LIST(allow), .initial = "[\"*\"]", .unit = "glob",
+      .help = "its tools that clients see" },
+    { "deny", ANYWHERE, LIST(deny), .initial = "[]", .unit = "glob",
+      .help = "its tools that they do not; beats allow" },
+    { "rename", ANYWHERE, PAIRS(rename), .initial = "{}", .flags = HF_OPTION_UNIQUE,
+      .unit = "tool=name", .help = "another name for a tool" },
+    { "describe", ANYWHERE, PAIRS(describe), .initial = "{}", .unit = "tool=text",
+      .help = "another description for a tool" },
+
+    { "maxMessageBytes", BYTES(max_message_bytes, 1024, INT64_C(1) << 30), .initial = "67108864",
+      .help = "longest message" },
+    { "maxBufferedBytes", BYTES(max_buffered_bytes, 1024, BYTES_MAX), .initial = "268435456",
+      .help = "most bytes held by the whole process" },
+    { "maxDepth", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, limits.max_depth), .min = 8,
+      .max = HF_JSON_DEPTH_MAX, .unit = "number", .initial = "512",
+      .help = "deepest nesting of a message" },
+    { "pageBytes", BYTES(page_bytes, 1000, INT64_C(1) << 30), .initial = "1000000",
+      .help = "size of a list from which it comes in pages" },
+    { "log.level", GLOBAL, TOP(enum hf_log_level, log_level),
+      CHOICES("debug", "info", "warn", "error"), .initial = "\"info\"",
+      .help = "the least important lines that are logged" },
+    { "log.format", GLOBAL, TOP(enum hf_log_format, log_format), CHOICES("text", "json"),
+      .initial = "\"text\"", .help = "how log lines look" },
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+struct place {
+    const char *key;
+    unsigned where;
+};
+
+static const struct place groups[] = {
+    { "reconnect", ANYWHERE },
+    { "liveness", ANYWHERE },
+    { "log", GLOBAL },
+    { "defaults", HF_WHERE_TOP },
+};
+
+static const struct place later[] = {
+    { "headers", ANYWHERE },   { "transport", ANYWHERE }, { "refusedStatus", ANYWHERE },
+    { "listen", GLOBAL },      { "tls", GLOBAL },         { "tokens", GLOBAL },
+    { "hosts", GLOBAL },       { "origins", GLOBAL },     { "stateDir", GLOBAL },
+    { "store", GLOBAL },       { "parkMs", GLOBAL },      { "sessionTtlMs", GLOBAL },
+    { "maxSessions", GLOBAL },
+};
+
+const struct hf_option *hf_options(size_t *ret_count)
+{
+    *ret_count = OPTION_COUNT;
+    return options;
+}
+
+/* The part of a row's key that is written inside `group`; no span if the row is not in it. */
+static struct hf_span name_within(const struct hf_option *o, const char *group)
+{
+    struct hf_span key = hf_span_of(o->key);
+    if (!*group)
+        return key;
+    const size_t n = strlen(group);
+    if (!hf_span_starts(key, hf_span_of(group)) || key.p[n] != '.')
+        return (struct hf_span) { NULL, 0 };
+    return hf_span_from(key, n + 1);
+}
+
+const struct hf_option *hf_option_find(unsigned where, const char *group, struct hf_span name)
+{
+    if (name.n == 0 || memchr(name.p, '.', name.n))
+        return NULL;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct hf_span own = name_within(&options[i], group);
+        if ((options[i].where & where) && own.p && hf_span_eq(own, name))
+            return &options[i];
+    }
+    return NULL;
+}
+
+const char *hf_option_group(unsigned where, struct hf_span name)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if ((groups[i].where & where) && hf_span_is(name, groups[i].key))
+            return groups[i].key;
+    return NULL;
+}
+
+bool hf_option_comes_later(unsigned where, struct hf_span name)
+{
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if ((later[i].where & where) && hf_near(name, hf_span_of(later[i].key)) == 0)
+            return true;
+    return false;
+}
+
+void hf_option_kebab(const struct hf_option *option, char ret_kebab[HF_OPTION_KEBAB_MAX])
+{
+    size_t n = 0;
+    for (const char *c = option->key; *c; c++) {
+        assert(n + 3 < HF_OPTION_KEBAB_MAX);
+        if (*c == '.') {
+            ret_kebab[n++] = '-';
+        } else if (*c >= 'A' && *c <= 'Z') {
+            ret_kebab[n++] = '-';
+            ret_kebab[n++] = (char)(*c - 'A' + 'a');
+        } else {
+            ret_kebab[n++] = *c;
+        }
+    }
+    ret_kebab[n] = '\0';
+}
+
+const struct hf_option *hf_option_find_kebab(const char *option)
+{
+    char kebab[HF_OPTION_KEBAB_MAX];
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        hf_option_kebab(&options[i], kebab);
+        if ((options[i].where & HF_WHERE_LINE) && strcmp(kebab, option) == 0)
+            return &options[i];
+    }
+    return NULL;
+}
+
+const char *hf_option_nearest(unsigned where, const char *group, struct hf_span name)
+{
+    const char *best = NULL;
+    unsigned distance, best_distance = HF_NEAR_NOT;
+
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct hf_span own = name_within(&options[i], group);
+        if (!(options[i].where & where) || !own.p)
+            continue;
+        if ((distance = hf_near(name, own)) < best_distance) {
+            best_distance = distance;
+            best = own.p;
+        }
+    }
+    for (size_t i = 0; !*group && i < sizeof groups / sizeof groups[0]; i++) {
+        if (!(groups[i].where & where))
+            continue;
+        if ((distance = hf_near(name, hf_span_of(groups[i].key))) < best_distance) {
+            best_distance = distance;
+            best = groups[i].key;
+        }
+    }
+    return best;
+}
+
+bool hf_option_nearest_kebab(const char *option, char ret_kebab[HF_OPTION_KEBAB_MAX])
+{
+    unsigned best_distance = HF_NEAR_NOT;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const unsigned distance = options[i].where & HF_WHERE_LINE
+                                      ? hf_near(hf_span_of(option), hf_span_of(options[i].key))
+                                      : HF_NEAR_NOT;
+        if (distance < best_distance) {
+            best_distance = distance;
+            hf_option_kebab(&options[i], ret_kebab);
+        }
+    }
+    return best_distance < HF_NEAR_NOT;
+}
+
+void hf_option_allowed(const struct hf_option *o, struct hf_buf *out)
+{
+    static const char *const words[] = {
+        [HF_OPTION_BOOL] = "true or false",
+        [HF_OPTION_STRING] = "a string",
+        [HF_OPTION_LIST] = "an array of strings",
+        [HF_OPTION_PAIRS] = "an object of strings",
+        [HF_OPTION_INHERIT] = "true, false or an array of strings",
+    };
+    switch (o->type) {
+    case HF_OPTION_CHOICE:
+        for (size_t i = 0; o->choices[i]; i++)
+            hf_buf_printf(out, "%s\"%s\"", i ? " or " : "", o->choices[i]);
+        break;
+    case HF_OPTION_DOUBLE:
+        hf_buf_printf(out, "a number from %" PRId64 " to %" PRId64, o->min, o->max);
+        break;
+    case HF_OPTION_U32:
+    case HF_OPTION_I32:
+    case HF_OPTION_U64:
+        hf_buf_printf(out, "a whole number from %" PRId64 " to %" PRId64, o->min, o->max);
+        if (strcmp(o->unit, "number") != 0)
+            hf_buf_printf(out, " (%s)", o->unit);
+        break;
+    default: hf_buf_add_str(out, words[o->type]);
+    }
+}

@@ -1,0 +1,203 @@
+/* options_text.c - the option table as people read it: --help and docs/OPTIONS.md. */
+#include <ctype.h>
+#include "ops/options.h"
+
+enum { HELP_COLUMN = 40 };
+
+/* What stands for the value on the command line: "<ms>", "eager|lazy". */
+static void add_value_word(struct hf_buf *out, const struct hf_option *o)
+{
+    if (o->type == HF_OPTION_BOOL)
+        hf_buf_add_str(out, "true|false");
+    else if (o->type == HF_OPTION_INHERIT)
+        hf_buf_printf(out, "true|<%s>", o->unit);
+    else if (o->type != HF_OPTION_CHOICE)
+        hf_buf_printf(out, "<%s>", o->unit);
+    for (size_t i = 0; o->choices && o->choices[i]; i++)
+        hf_buf_printf(out, "%s%s", i ? "|" : "", o->choices[i]);
+}
+
+/* Defaults that say nothing ("not given", "none") are left out. */
+static bool tells_default(const struct hf_option *o)
+{
+    return o->initial && strcmp(o->initial, "[]") != 0 && strcmp(o->initial, "{}") != 0;
+}
+
+static void help_row(struct hf_buf *out, const struct hf_option *o)
+{
+    char kebab[HF_OPTION_KEBAB_MAX];
+    const size_t start = hf_buf_len(out);
+    hf_option_kebab(o, kebab);
+    hf_buf_printf(out, "  --%s ", kebab);
+    add_value_word(out, o);
+    hf_buf_add_char(out, ' ');
+    if (hf_buf_len(out) - start > HELP_COLUMN)
+        hf_buf_printf(out, "\n%*s", HELP_COLUMN, "");
+    while (hf_buf_len(out) - start < HELP_COLUMN)
+        hf_buf_add_char(out, ' ');
+    hf_buf_add_str(out, o->help);
+    if (tells_default(o)) {
+        hf_buf_add_str(out, " (");
+        for (const char *c = o->initial; *c; c++)
+            if (!strchr("\"[]", *c))
+                hf_buf_add_char(out, *c);
+        hf_buf_add_char(out, ')');
+    }
+    hf_buf_add_char(out, '\n');
+}
+
+static void help_section(struct hf_buf *out, const char *title, bool is_top)
+{
+    size_t count;
+    const struct hf_option *options = hf_options(&count);
+    hf_buf_printf(out, "%s\n", title);
+    for (size_t i = 0; i < count; i++)
+        if ((options[i].where & HF_WHERE_LINE) && !!(options[i].where & HF_WHERE_TOP) == is_top)
+            help_row(out, &options[i]);
+}
+
+void hf_options_help(struct hf_buf *out)
+{
+    help_section(out, "Options for every server (the defaults in parentheses):", false);
+    hf_buf_add_char(out, '\n');
+    help_section(out, "Options for the whole process:", true);
+}
+
+/* A pipe would end the table's cell. */
+static void add_cell(struct hf_buf *out, struct hf_span text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '|')
+            hf_buf_add_char(out, '\\');
+        hf_buf_add_char(out, text.p[i]);
+    }
+}
+
+static void add_where(struct hf_buf *out, const struct hf_option *o)
+{
+    char kebab[HF_OPTION_KEBAB_MAX];
+    hf_option_kebab(o, kebab);
+    if (o->where & HF_WHERE_LINE)
+        hf_buf_printf(out, " `--%s` |", kebab);
+    else
+        hf_buf_add_str(out, " |");
+}
+
+static void markdown_row(struct hf_buf *out, const struct hf_option *o)
+{
+    struct hf_buf allowed;
+    hf_buf_init(&allowed, 1024);
+    hf_option_allowed(o, &allowed);
+
+    hf_buf_printf(out, "| `%s` |", o->key);
+    add_where(out, o);
+    hf_buf_add_char(out, ' ');
+    add_cell(out, hf_buf_span(&allowed));
+    if (o->initial)
+        hf_buf_printf(out, " | `%s` | ", o->initial);
+    else
+        hf_buf_add_str(out, " | | ");
+    hf_buf_add_char(out, (char)toupper((unsigned char)o->help[0]));
+    add_cell(out, hf_span_of(o->help + 1));
+    hf_buf_add_str(out, o->flags & HF_OPTION_RESTARTS ? " **(restart)** |\n" : " |\n");
+    hf_buf_done(&allowed);
+}
+
+static void markdown_table(struct hf_buf *out, unsigned with, unsigned without)
+{
+    size_t count;
+    const struct hf_option *options = hf_options(&count);
+    hf_buf_add_str(out, "| key | command line | value | default | meaning |\n"
+                        "|---|---|---|---|---|\n");
+    for (size_t i = 0; i < count; i++)
+        if ((options[i].where & with) && !(options[i].where & without))
+            markdown_row(out, &options[i]);
+    hf_buf_add_char(out, '\n');
+}
+
+static const char intro[] =
+    "# Options\n"
+    "\n"
+    "This page is made from the table in `src/ops/options.c` by `tools/options_doc.c`; change it"
+    " there.\n"
+    "\n"
+    "```json\n"
+    "{\n"
+    "  \"mcpServers\": {\n"
+    "    \"files\": { \"command\": \"npx\", \"args\": [\"-y\", \"some-server\"],"
+    " \"waitMs\": 20000 },\n"
+    "    \"db\": { \"command\": \"db-server\", \"env\": { \"TOKEN\": \"${DB_TOKEN}\" },"
+    " \"reconnect\": { \"maxMs\": 5000 } }\n"
+    "  },\n"
+    "  \"holdfast\": { \"defaults\": { \"start\": \"lazy\" }, \"log\": { \"level\": \"warn\" } }\n"
+    "}\n"
+    "```\n"
+    "\n"
+    "The file is the `mcpServers` object that your client already has (`servers` is read if there"
+    " is no `mcpServers`). Keys of\n"
+    "other programs are ignored with a warning; a key that looks like a slip of one of ours"
+    " refuses the file.\n"
+    "\n"
+    "- What counts, the strongest first: the command line, the server's own entry,"
+    " `holdfast.defaults`, the default below.\n"
+    "- A list (`allow`) of a stronger place replaces the weaker one; an object (`env`, `rename`,"
+    " `reconnect`) is joined with it,\n"
+    "  member by member.\n"
+    "- On the command line every option takes a value: `--overlap false`, `--start lazy`."
+    " `--allow`, `--deny`, `--inherit-env`,\n"
+    "  `--env`, `--rename` and `--describe` may be repeated; each adds one.\n"
+    "- A dotted key is a member of an object: `reconnect.minMs` is `\"reconnect\": {\"minMs\":"
+    " 250}`.\n"
+    "- In a glob `*` is any run of characters and `?` is one character.\n"
+    "\n"
+    "## Variables\n"
+    "\n"
+    "In the strings of `command`, `args`, `cwd` and in the values of `env`, `${NAME}` is replaced"
+    " by our environment variable\n"
+    "`NAME`, and `${NAME:-text}` by `text` if it is unset or empty; `${env:NAME}` is the same as"
+    " `${NAME}`. A variable that is\n"
+    "missing keeps that one server from starting. For a literal `${` write `$${`; a `$` elsewhere"
+    " is only itself.\n"
+    "\n"
+    "## One server\n"
+    "\n"
+    "Beside `command`. Those marked **(restart)** start a new process when they change on a"
+    " reload; the others are taken over.\n"
+    "\n";
+
+static const char defaults_intro[] =
+    "## One server, or all of them\n"
+    "\n"
+    "Beside `command`, or for every server in `holdfast.defaults`.\n"
+    "\n";
+
+static const char top_intro[] = "## The whole process\n"
+                                "\n"
+                                "In the top-level object `holdfast`.\n"
+                                "\n";
+
+static const char outro[] =
+    "## What a server's environment holds\n"
+    "\n"
+    "`HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TZ`, `USER`, `XDG_*`,"
+    " what `inheritEnv` adds, and\n"
+    "its `env`, which beats them. `holdfast run` passes everything on. Our own `HOLDFAST_*` never"
+    " travels; a server gets such\n"
+    "a variable only by its `env`.\n"
+    "\n"
+    "## Limits\n"
+    "\n"
+    "A file has at most 4 MiB and 1000 servers, a list or object of strings at most 1000 items, a"
+    " server's name at most 128\n"
+    "bytes, an expanded string at most 131071 bytes (Linux takes no longer argument).\n";
+
+void hf_options_markdown(struct hf_buf *out)
+{
+    hf_buf_add_str(out, intro);
+    markdown_table(out, HF_WHERE_SERVER, HF_WHERE_DEFAULTS);
+    hf_buf_add_str(out, defaults_intro);
+    markdown_table(out, HF_WHERE_DEFAULTS, 0);
+    hf_buf_add_str(out, top_intro);
+    markdown_table(out, HF_WHERE_TOP, 0);
+    hf_buf_add_str(out, outro);
+}

@@ -1,0 +1,36 @@
+/* cmd_check.c - `holdfast check`: what is wrong with a config file, before anything is started. */
+#include <stdio.h>
+#include "command.h"
+
+static void say(void *context, const char *text)
+{
+    (void)context;
+    printf("%s\n", text);
+}
+
+static int run(int argc, char **argv)
+{
+    struct line line;
+    int code = EXIT_USAGE;
+    if (line_read(&line, "check", argc, argv)) {
+        if (line.command || line.name)
+            fprintf(stderr, "holdfast check: takes only -c FILE and options\n");
+        else if (!line_read_file(&line, "check"))
+            code = EXIT_FAILED;
+        else
+            code = hf_config_check(line.config, say, NULL) ? EXIT_FAILED : EXIT_WELL;
+    }
+    line_done(&line);
+    return code;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .usage = "holdfast check [-c FILE]",
+    .summary = "say what is wrong with a config file",
+    .help = "Reads FILE as `holdfast stdio` would and prints one line for each server: ok, "
+            "disabled, or\n"
+            "why it cannot start. Ends with 1 if the file or one of its servers has a problem.\n",
+    .takes_options = true,
+    .run = run,
+};

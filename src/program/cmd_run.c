@@ -1,0 +1,43 @@
+/* cmd_run.c - `holdfast run`: one server over stdio, no config. */
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static int run(int argc, char **argv)
+{
+    struct line line;
+    char error[HF_ERROR_SIZE];
+    int code = EXIT_USAGE;
+    if (line_read(&line, "run", argc, argv)) {
+        if (!line.command || !line.command[0])
+            fprintf(stderr, "holdfast run: which server? holdfast run -- CMD ARGS…\n");
+        else if (line.file)
+            fprintf(stderr, "holdfast run: takes no -c FILE; `holdfast stdio -c FILE` does\n");
+        else if (!hf_config_command(line.config, line.name, line.command, error))
+            fprintf(stderr, "holdfast run: %s\n", error);
+        else
+            code =
+                serve_stdio(line.config, line.name ? line.name : last_part(line.command[0]), "run");
+    }
+    line_done(&line);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .usage = "holdfast run [--name N] [OPTIONS] -- CMD ARGS…",
+    .summary = "one server over stdio, kept alive",
+    .help =
+        "Starts CMD as an MCP server and stands between it and the client on stdin and stdout.\n"
+        "The client keeps its connection and its tools while the server crashes and restarts;\n"
+        "every call gets one truthful answer, and none is run twice. Names pass unchanged, and\n"
+        "the server gets holdfast's whole environment.\n",
+    .takes_options = true,
+    .run = run,
+};

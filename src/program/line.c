@@ -1,0 +1,88 @@
+/* line.c - command lines: `holdfast COMMAND [-c FILE] [--OPTION VALUE]… [-- CMD…]`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "command.h"
+
+static bool complain(const char *who, const char *what, const char *which)
+{
+    fprintf(stderr, "holdfast %s: %s%s; `holdfast %s --help` tells more\n", who, what, which, who);
+    return false;
+}
+
+/* "--wait-ms 5000" and "--wait-ms=5000" are the same. Returns how many words were used, 0 if wrong.
+ */
+static int read_option(struct line *line, const char *who, char **argv)
+{
+    char option[128], error[HF_ERROR_SIZE];
+    const char *equals = strchr(argv[0], '=');
+    const size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
+    const char *value = equals ? equals + 1 : argv[1];
+    (void)snprintf(option, sizeof option, "%.*s", (int)length, argv[0]);
+    if (!value) {
+        complain(who, "there is no value after ", option);
+        return 0;
+    }
+    if (!strcmp(option, "-c") || !strcmp(option, "--config")) {
+        line->file = value;
+    } else if (!strcmp(option, "--name")) {
+        line->name = value;
+    } else if (!hf_config_set(line->config, option + 2, value, error)) {
+        fprintf(stderr, "holdfast %s: %s\n", who, error);
+        return 0;
+    }
+    return equals ? 1 : 2;
+}
+
+bool line_read(struct line *line, const char *who, int argc, char **argv)
+{
+    *line = (struct line) { .config = hf_config_new() };
+    for (int i = 1; i < argc;) {
+        if (!strcmp(argv[i], "--")) {
+            line->command = argv + i + 1;
+            return true;
+        }
+        const bool is_option = !strcmp(argv[i], "-c") || !strncmp(argv[i], "--", 2);
+        if (!is_option)
+            return complain(who, "what is meant by ", argv[i]);
+        const int used = read_option(line, who, argv + i);
+        if (used == 0)
+            return false;
+        i += used;
+    }
+    return true;
+}
+
+void line_done(struct line *line)
+{
+    hf_config_free(line->config);
+}
+
+static const char *usual_file(char *room, size_t size)
+{
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (base && *base)
+        (void)snprintf(room, size, "%s/holdfast/config.json", base);
+    else if (home && *home)
+        (void)snprintf(room, size, "%s/.config/holdfast/config.json", home);
+    else
+        return NULL;
+    return room;
+}
+
+bool line_read_file(struct line *line, const char *who)
+{
+    char room[4096], error[HF_ERROR_SIZE];
+    const char *file = line->file ? line->file : usual_file(room, sizeof room);
+    if (!file)
+        return complain(who, "there is no -c FILE and no HOME to look for one in", "");
+    if (!line->file && access(file, F_OK) != 0) {
+        fprintf(stderr, "holdfast %s: there is no -c FILE, and no %s either\n", who, file);
+        return false;
+    }
+    if (hf_config_read_file(line->config, file, error))
+        return true;
+    fprintf(stderr, "holdfast %s: %s: %s\n", who, file, error);
+    return false;
+}

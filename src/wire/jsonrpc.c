@@ -1,0 +1,144 @@
+/* jsonrpc.c - the envelope of one message; see jsonrpc.h. */
+#include "wire/jsonrpc.h"
+#include "wire/json_scan.h"
+
+enum part { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, PART_COUNT };
+
+static const struct hf_span names[PART_COUNT] = {
+    [JSONRPC] = { "jsonrpc", 7 }, [ID] = { "id", 2 },         [METHOD] = { "method", 6 },
+    [PARAMS] = { "params", 6 },   [RESULT] = { "result", 6 }, [ERROR] = { "error", 5 },
+};
+
+static bool is_a(struct hf_span value, enum hf_json_type type)
+{
+    return hf_json_type(value) == type;
+}
+
+static bool usable_id(struct hf_span id)
+{
+    return is_a(id, HF_JSON_STRING) || is_a(id, HF_JSON_NUMBER);
+}
+
+static struct hf_span without_space(struct hf_span text)
+{
+    while (text.n && hf_is_space(text.p[text.n - 1]))
+        text.n--;
+    while (text.n && hf_is_space(text.p[0]))
+        text = hf_span_from(text, 1);
+    return text;
+}
+
+static struct hf_span unquoted(struct hf_span value)
+{
+    return is_a(value, HF_JSON_STRING) ? (struct hf_span) { value.p + 1, value.n - 2 } : value;
+}
+
+/* The member of that name if it stands there once. */
+static struct hf_span get_once(struct hf_span object, struct hf_span name)
+{
+    struct hf_span found = { NULL, 0 };
+    struct hf_json_iter it = hf_json_iter(object);
+    while (it.is_object && hf_json_next(&it)) {
+        if (!hf_json_key_is(it.key, name))
+            continue;
+        if (found.p)
+            return (struct hf_span) { NULL, 0 };
+        found = it.value;
+    }
+    return found;
+}
+
+/* The checker refused the text as an object of ours; whether it is JSON is still to be seen. */
+static enum hf_msg_status refuse(struct hf_span text, unsigned depth_max,
+                                 const struct hf_json_error *error, struct hf_msg *msg,
+                                 struct hf_err *err)
+{
+    (void)hf_fail(err, "%s at byte %zu", error->what, error->at);
+    if (!hf_json_check(text, depth_max, NULL))
+        return HF_MSG_NOT_JSON;
+    const struct hf_span id = get_once(text, names[ID]);
+    if (usable_id(id))
+        msg->id = id;
+    msg->method = unquoted(hf_json_get(text, names[METHOD]));
+    return HF_MSG_NOT_A_REQUEST;
+}
+
+/* What is wrong with the parts, or NULL. Not asked yet: which parts belong together. */
+static const char *wrong_part(const struct hf_span part[PART_COUNT])
+{
+    if (!hf_json_string_is(part[JSONRPC], HF_SPAN("2.0")))
+        return "\"jsonrpc\" is not \"2.0\"";
+    if (part[METHOD].p && !is_a(part[METHOD], HF_JSON_STRING))
+        return "\"method\" is not a string";
+    /* No method has one, and so its raw text is its name everywhere behind this line. */
+    if (part[METHOD].p && memchr(part[METHOD].p, '\\', part[METHOD].n))
+        return "\"method\" has an escape in it";
+    if (part[PARAMS].p && !is_a(part[PARAMS], HF_JSON_OBJECT) && !is_a(part[PARAMS], HF_JSON_ARRAY))
+        return "\"params\" is neither an object nor an array";
+    if (part[ERROR].p && !is_a(part[ERROR], HF_JSON_OBJECT))
+        return "\"error\" is not an object";
+    if (part[ID].p && !usable_id(part[ID]) && !(part[ERROR].p && is_a(part[ID], HF_JSON_NULL)))
+        return "\"id\" is neither a string nor a number";
+    return NULL;
+}
+
+static const char *wrong_whole(const struct hf_span part[PART_COUNT])
+{
+    const int count = !!part[METHOD].p + !!part[RESULT].p + !!part[ERROR].p;
+    if (count == 0)
+        return "it has neither \"method\" nor \"result\" nor \"error\"";
+    if (count > 1)
+        return "it has more than one of \"method\", \"result\" and \"error\"";
+    if (part[RESULT].p && !part[ID].p)
+        return "it has a \"result\" and no \"id\"";
+    return NULL;
+}
+
+static enum hf_msg_kind kind_of(const struct hf_span part[PART_COUNT])
+{
+    if (part[METHOD].p)
+        return part[ID].p ? HF_MSG_REQUEST : HF_MSG_NOTIFICATION;
+    return part[RESULT].p ? HF_MSG_RESULT : HF_MSG_ERROR;
+}
+
+enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max, struct hf_msg *ret_msg,
+                                struct hf_err *err)
+{
+    struct hf_span part[PART_COUNT];
+    struct hf_json_error error;
+    *ret_msg = (struct hf_msg) { .text = without_space(text) };
+    if (!hf_json_check_object(text, depth_max, names, PART_COUNT, part, &error))
+        return refuse(text, depth_max, &error, ret_msg, err);
+
+    ret_msg->method = unquoted(part[METHOD]);
+    ret_msg->params = part[PARAMS];
+    ret_msg->result = part[RESULT];
+    ret_msg->error = part[ERROR];
+    const char *wrong = wrong_part(part);
+    if (!wrong)
+        wrong = wrong_whole(part);
+    if (!wrong || usable_id(part[ID]))
+        ret_msg->id = part[ID];
+    if (wrong) {
+        (void)hf_fail(err, "%s", wrong);
+        return HF_MSG_NOT_A_REQUEST;
+    }
+    if (part[METHOD].p)
+        ret_msg->method = (struct hf_span) { part[METHOD].p + 1, part[METHOD].n - 2 };
+    ret_msg->kind = kind_of(part);
+    return HF_MSG_OK;
+}
+
+static void blank(char *text, size_t n, char c)
+{
+    for (char *end = text + n, *at = text; (at = memchr(at, c, (size_t)(end - at)));)
+        *at++ = ' ';
+}
+
+void hf_msg_to_one_line(char *text, size_t n)
+{
+    if (n == 0)
+        return;
+    blank(text, n, '\n');
+    blank(text, n, '\r');
+}
