@@ -284,7 +284,6 @@ void hf_child_free(struct hf_child *child)
 {
     if (!child)
         return;
-    hf_unlink(&child->flush.link);
     stop_watching(&child->in_watch);
     stop_watching(&child->out_watch);
     stop_watching(&child->err_watch);
@@ -294,5 +293,6 @@ void hf_child_free(struct hf_child *child)
     hf_proc_free(child->proc);
     hf_lines_done(&child->out_lines);
     hf_lines_done(&child->err_lines);
-    hf_free(child);
+    child->in = child->out = child->err = NULL;
+    hf_shell_free_later(child->shell, &child->flush); /* one of its callbacks may be running */
 }

@@ -25,8 +25,10 @@ void hf_backoff_died(struct hf_backoff *b, bool completed_a_call, uint64_t now_m
 {
     record(b, now_ms);
     b->last_death_ms = now_ms ? now_ms : 1;
-    if (!completed_a_call)
+    if (!completed_a_call) {
         b->streak++;
+        b->streak_has_death = true;
+    }
 }
 
 void hf_backoff_connected(struct hf_backoff *b)
@@ -38,6 +40,7 @@ void hf_backoff_connected(struct hf_backoff *b)
 void hf_backoff_call_completed(struct hf_backoff *b)
 {
     b->streak = 0;
+    b->streak_has_death = false;
 }
 
 uint32_t hf_backoff_k(const struct hf_backoff *b, const struct hf_backoff_settings *s,
@@ -73,5 +76,6 @@ uint64_t hf_backoff_delay_ms(const struct hf_backoff *b, const struct hf_backoff
 bool hf_backoff_spent(const struct hf_backoff *b, const struct hf_backoff_settings *s)
 {
     const int32_t limit = b->was_connected ? s->attempts : s->first_attempts;
-    return limit >= 0 && b->streak >= (uint32_t)limit;
+    /* the newest death is not counted: attempts are, and it is what the first of them answers */
+    return limit >= 0 && b->streak - b->streak_has_death >= (uint32_t)limit;
 }

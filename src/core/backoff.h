@@ -3,7 +3,8 @@
  *
  * k = failed attempts and unplanned deaths of the last windowMs, the newest death not counted: a
  * first death costs nothing, a crash loop is slowed down even though each start of it succeeds.
- * The budget is a streak: failed attempts, and deaths of runtimes that never completed a call.
+ * The budget is a streak: failed attempts, and deaths of runtimes that never completed a call, here
+ * too without the newest.
  */
 #ifndef HF_CORE_BACKOFF_H
 #define HF_CORE_BACKOFF_H
@@ -19,6 +20,7 @@ struct hf_backoff {
     uint32_t count, next;
     uint64_t last_death_ms; /* 0: none since the last reset */
     uint32_t streak;
+    bool streak_has_death;
     uint64_t retry_after_ms; /* absolute: not before, because the peer said so */
     bool was_connected;
 };

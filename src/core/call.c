@@ -90,7 +90,8 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     struct hf_call *call = fits ? make_call(engine, session, method) : NULL;
     if (!call) {
         hf_refuse(
-            session, msg->id, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
+            session, msg->id, NULL, HF_ERROR_OVERLOADED,
+            fits ? "too_many_calls" : "max_buffered_bytes",
             "holdfast holds too many requests at this moment; this one was not sent. Try again "
             "later.");
         return NULL;
@@ -229,7 +230,8 @@ void hf_call_abandoned(struct hf_call *call)
     bury_call(call);
 }
 
-/* Takes the call out of the runtime; true if its half-written line must still be finished. */
+/* Takes the call out of the runtime, into no list; true if its half-written line must still be
+ * finished. */
 static bool leave_runtime(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
@@ -246,6 +248,7 @@ static bool leave_runtime(struct hf_call *call)
             hf_timer_clear(&call->engine->timers, &runtime->stall);
         }
     }
+    call->stage = HF_CALL_NEW;
     return half_written;
 }
 
@@ -260,7 +263,7 @@ void hf_call_end(struct hf_call *call)
         stays = leave_runtime(call);
     else if (call->stage == HF_CALL_WAITING)
         hf_call_unwait(call);
-    else
+    else if (call->stage == HF_CALL_HELD)
         engine->held_count--;
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);

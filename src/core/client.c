@@ -94,6 +94,7 @@ static void answer_initialize(struct hf_session *session, struct hf_span id)
             "\"listChanged\":true},\"logging\":{},\"completions\":{}},"
             "\"serverInfo\":{\"name\":\"holdfast\",\"version\":\"%s\"}",
             version_for(session), HF_VERSION);
+        session->was_greeted_blind = session->only != NULL;
         if (!session->only)
             add_instructions(&result, session->engine);
         hf_buf_add_char(&result, '}');
@@ -253,7 +254,7 @@ static void route(struct hf_session *session, const struct hf_method *method,
     struct hf_slot *slot = hf_slot_for(server, session, true);
     if (!slot) {
         hf_refuse(
-            session, msg->id, HF_ERROR_OVERLOADED, "max_runtimes",
+            session, msg->id, server, HF_ERROR_OVERLOADED, "max_runtimes",
             "This server already runs once for each of as many clients as maxRuntimes allows; "
             "the call was not sent.");
         return;
@@ -293,7 +294,7 @@ static void take_named(struct hf_session *session, enum hf_part_id part,
     } else if (hf_view_resolve(session, part, name, &target)) {
         route(session, method, msg, &target, name);
     } else if (target.is_denied) {
-        hf_refuse(session, msg->id, HF_ERROR_DENIED, "denied",
+        hf_refuse(session, msg->id, target.server, HF_ERROR_DENIED, "denied",
                   "holdfast's configuration does not allow this name (allow / deny); the call was "
                   "not sent.");
     } else {
@@ -485,7 +486,7 @@ static void tell_servers(struct hf_session *session, struct hf_span text)
 static void take_notification(struct hf_session *session, const struct hf_msg *msg)
 {
     switch (hf_method_find(msg->method)->id) {
-    case HF_METHOD_INITIALIZED: session->has_greeted = true; break; /* servers heard ours */
+    case HF_METHOD_INITIALIZED: break; /* servers heard ours */
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
     case HF_METHOD_PROGRESS: { /* of something a server asked of it */
         struct hf_ask *ask;
@@ -545,7 +546,8 @@ void hf_session_message_over(struct hf_session *session, const struct hf_json_sk
         hf_ask_answer_over(session, id);
         return;
     }
-    hf_refuse(session, id.n ? id : HF_SPAN("null"), HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
+    hf_refuse(session, id.n ? id : HF_SPAN("null"), NULL, HF_ERROR_REQUEST_TOO_LARGE,
+              "max_message_bytes",
               "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
               "sent. Make it smaller, or raise the limit.");
 }

@@ -87,7 +87,8 @@ struct hf_server_spec {
     const struct hf_rename *renames, *descriptions;
     size_t rename_count, description_count;
     bool disabled;
-    const char *problem; /* NULL, or why it cannot be started as configured */
+    const char *problem;   /* NULL, or why it cannot be started as configured */
+    bool problem_may_pass; /* a command that may still appear: probed like any other */
     void *shell;
 };
 

@@ -189,12 +189,41 @@ static void report_loss(struct hf_runtime *runtime)
     hf_slot_event(slot, HF_SLOT_EV_LOST);
 }
 
+/* EOF often comes a moment before the exit that explains it, and whether a server left in peace is
+ * only known then: the news waits for the other half, for as long as EOF would wait for an exit. */
+static void report_loss_once_known(struct hf_runtime *runtime)
+{
+    if (runtime->has_exited || !runtime->is_silent) {
+        report_loss(runtime);
+        return;
+    }
+    runtime->is_loss_pending = true;
+    hf_timer_set(&runtime->server->engine->timers, &runtime->eof,
+                 runtime->server->engine->now_ms + runtime->server->settings.eof_ms);
+}
+
+static void report_pending_loss(struct hf_runtime *runtime)
+{
+    if (!runtime->is_loss_pending)
+        return;
+    runtime->is_loss_pending = false;
+    report_loss(runtime);
+}
+
 void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how)
 {
     const bool was_up = runtime->machine.state < HF_RUNTIME_CLOSING;
     hf_runtime_event(runtime, how);
     if (was_up)
-        report_loss(runtime);
+        report_loss_once_known(runtime);
+}
+
+/* The bytes taken back are known only after the shell has performed STEAL; the judgement follows
+ * then, or as soon as no answer can come any more and the loss has been told. */
+static void maybe_settle(struct hf_runtime *runtime)
+{
+    if (runtime->is_silent && runtime->taken_back >= 0 && !runtime->is_loss_pending)
+        settle_calls(runtime);
 }
 
 static void maybe_over(struct hf_runtime *runtime)
@@ -218,11 +247,7 @@ void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms)
     if (runtime->machine.state < HF_RUNTIME_CLOSING && !runtime->has_exited)
         hf_server_reason(runtime->server, "closed its stdout");
     hf_runtime_lose(runtime, HF_RUNTIME_EV_SILENT);
-    /* The bytes taken back are known only after the shell has performed STEAL; an answer cannot
-     * come any more, so the judgement follows in hf_runtime_stolen, or here if that was long ago.
-     */
-    if (runtime->taken_back >= 0)
-        settle_calls(runtime);
+    maybe_settle(runtime);
     maybe_over(runtime);
 }
 
@@ -243,12 +268,14 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now
         return;
     runtime->has_exited = true;
     runtime->wait_status = wait_status;
-    if (runtime->machine.state < HF_RUNTIME_CLOSING) {
+    if (runtime->machine.state < HF_RUNTIME_CLOSING || runtime->is_loss_pending) {
         describe_exit(runtime);
         hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation, "exited reason=\"%s\"",
                 runtime->server->reason);
     }
     hf_runtime_lose(runtime, HF_RUNTIME_EV_EXITED);
+    report_pending_loss(runtime);
+    maybe_settle(runtime);
     if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here EOF is waited for, not exit */
         hf_timer_clear(&engine->timers, &runtime->stay);
     if (!runtime->is_silent)
@@ -261,8 +288,7 @@ void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t 
     hf_set_now(runtime->server->engine, now_ms);
     assert(runtime->is_frozen);
     runtime->taken_back = taken_back < 0 ? 0 : taken_back;
-    if (runtime->is_silent)
-        settle_calls(runtime);
+    maybe_settle(runtime);
 }
 
 void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms)
@@ -311,12 +337,13 @@ void hf_runtime_maybe_drained(struct hf_runtime *runtime)
         hf_runtime_event(runtime, HF_RUNTIME_EV_DRAINED);
 }
 
-static void eof_is_not_coming(struct hf_runtime *runtime)
+static void other_half_is_not_coming(struct hf_runtime *runtime)
 {
-    /* A descendant holds its stdout; what it says is nobody's answer any more. */
+    /* Exited: a descendant holds its stdout, and what that says is nobody's answer any more.
+     * Silent: it lives on without a stdout, and is as good as lost. */
     runtime->is_silent = true;
-    if (runtime->taken_back >= 0)
-        settle_calls(runtime);
+    report_pending_loss(runtime);
+    maybe_settle(runtime);
     maybe_over(runtime);
     if (runtime->machine.state == HF_RUNTIME_KILLING && runtime->is_tree_gone)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
@@ -325,7 +352,7 @@ static void eof_is_not_coming(struct hf_runtime *runtime)
 void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
 {
     switch (kind) {
-    case HF_TIMER_EOF: eof_is_not_coming(runtime); break;
+    case HF_TIMER_EOF: other_half_is_not_coming(runtime); break;
     case HF_TIMER_START:
         if (runtime->machine.state < HF_RUNTIME_LIVE) {
             hf_server_reason(runtime->server, "did not finish starting within %u ms",

@@ -90,15 +90,22 @@ void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_erro
     hf_send(session, hf_keep(session->engine, &draft));
 }
 
-void hf_refuse(struct hf_session *session, struct hf_span id, enum hf_error error,
-               const char *reason, const char *sentence)
+void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
+               enum hf_error error, const char *reason, const char *sentence)
 {
-    const struct hf_error_facts facts = {
+    struct hf_error_facts facts = {
         .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
         .evidence = HF_EVIDENCE_UNSENT,
         .retry_after_ms = -1,
     };
+    const struct hf_slot *slot = server ? hf_server_slot(server) : NULL;
+    if (server) {
+        facts.server = hf_span_of(server->name);
+        facts.generation = server->generation;
+    }
+    if (slot)
+        facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
     hf_send_failure(session, id, error, &facts);
 }
 

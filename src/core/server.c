@@ -6,6 +6,14 @@
 
 /* ---- making and forgetting ---- */
 
+static void do_probe_later(struct hf_slot *slot)
+{
+    const uint32_t probe_ms = slot->server->settings.reconnect.probe_ms;
+    if (probe_ms && (!slot->server->problem || slot->server->problem_may_pass))
+        hf_timer_set(&slot->server->engine->timers, &slot->due,
+                     slot->server->engine->now_ms + probe_ms);
+}
+
 static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *owner)
 {
     struct hf_slot *slot = hf_new(struct hf_slot);
@@ -18,8 +26,9 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
     hf_timer_init(&slot->relist, HF_TIMER_RELIST, slot);
     hf_list_push(&server->slots, &slot->link);
     if (server->problem) {
-        hf_server_reason(server, "config: %s", server->problem);
+        hf_server_reason(server, "config");
         hf_slot_event(slot, HF_SLOT_EV_SPENT);
+        do_probe_later(slot);
     } else {
         hf_slot_event(slot, !server->wanted         ? HF_SLOT_EV_DISABLE
                             : server->settings.lazy ? HF_SLOT_EV_REST
@@ -52,6 +61,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     server->settings = spec->settings;
     server->wanted = !spec->disabled;
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
+    server->problem_may_pass = spec->problem_may_pass;
     server->shell = spec->shell;
     hf_rules_set(&server->rules, spec);
     hf_link_init(&server->slots);
@@ -145,8 +155,8 @@ static void begin_attempt(struct hf_slot *slot, bool is_extra)
         slot->attempt_is_extra &= is_extra; /* the schedule has caught up with an extra one */
         return;
     }
-    if (server->problem) {
-        hf_server_reason(server, "config: %s", server->problem);
+    if (server->problem && !server->problem_may_pass) {
+        hf_server_reason(server, "config");
         hf_slot_event(slot, HF_SLOT_EV_SPENT);
         return;
     }
@@ -263,20 +273,14 @@ static void do_install(struct hf_slot *slot)
     hf_backoff_connected(&server->backoff);
     server->last_connected_ms = engine->now_ms;
     server->warned_streak = false;
+    hf_free(server->problem); /* whatever it was, it has passed */
+    server->problem = NULL;
     hf_hello_install(runtime);
     hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
             server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
     hf_slot_touch(slot);
     hf_restore(runtime);
     hf_slot_flush(slot);
-}
-
-static void do_probe_later(struct hf_slot *slot)
-{
-    const uint32_t probe_ms = slot->server->settings.reconnect.probe_ms;
-    if (probe_ms && !slot->server->problem)
-        hf_timer_set(&slot->server->engine->timers, &slot->due,
-                     slot->server->engine->now_ms + probe_ms);
 }
 
 static void do_fresh_budget(struct hf_slot *slot)
@@ -486,6 +490,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     hf_rules_set(&server->rules, spec);
     hf_free(server->problem);
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
+    server->problem_may_pass = spec->problem_may_pass;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_views_stale(server, part);
     if (restart && server->wanted)

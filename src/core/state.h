@@ -46,6 +46,7 @@ struct hf_frame {
 };
 
 enum hf_call_stage {
+    HF_CALL_NEW,     /* in no list: just made, or between two of the following */
     HF_CALL_HELD,    /* answered by us as soon as something is known: initialize, lists */
     HF_CALL_WAITING, /* for its server, or for a place */
     HF_CALL_QUEUED,  /* in a runtime's out list, no byte written */
@@ -141,6 +142,7 @@ struct hf_server {
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_published, close_failed;
     char *problem;
+    bool problem_may_pass;
     void *shell;
     struct hf_link slots;
     struct hf_backoff backoff;
@@ -172,7 +174,8 @@ struct hf_runtime {
     uint64_t written;
     int64_t taken_back;
     bool is_frozen, has_exited, is_silent, is_tree_gone, is_over, is_settled;
-    bool write_wanted; /* an effect asking for it is out */
+    bool is_loss_pending; /* silent, and its exit is still to explain it */
+    bool write_wanted;    /* an effect asking for it is out */
     int wait_status;
     struct hf_link calls; /* queued, writing or sent; ours included */
     uint32_t in_flight;   /* those of clients */
@@ -217,6 +220,7 @@ struct hf_session {
     struct hf_server *only; /* NULL: all */
     void *shell;
     bool has_greeted, is_finished, is_closed;
+    bool was_greeted_blind;      /* before its only server had said what it is */
     char *hello;                 /* params of its initialize, raw */
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
@@ -282,8 +286,9 @@ void hf_send_spliced(struct hf_session *session, struct hf_span text, struct hf_
                      struct hf_span by); /* `text` with `by` in the place of `cut` */
 void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_error error,
                      const struct hf_error_facts *facts);
-void hf_refuse(struct hf_session *session, struct hf_span id, enum hf_error error,
-               const char *reason, const char *sentence);         /* before there is a call */
+/* Before there is a call; `server` may be NULL. */
+void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
+               enum hf_error error, const char *reason, const char *sentence);
 void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
 

@@ -336,7 +336,7 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
     HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
         /* one that was never given a list needs no news of the first */
         if (session->has_greeted && hf_session_uses(session, server) &&
-            (session->given[part] || !is_first))
+            (session->given[part] || session->was_greeted_blind || !is_first))
             hf_send(session, message);
     }
 }
@@ -453,7 +453,7 @@ static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, s
             own = hf_span_from(name, n + 2);
         }
         if (!hf_rules_allow(&server->rules, own)) {
-            ret_target->is_denied = true;
+            *ret_target = (struct hf_target) { .server = server, .is_denied = true };
             continue;
         }
         /* Switched off or given up: its names are not listed, but they still say why. */

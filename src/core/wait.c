@@ -9,8 +9,7 @@
 static struct hf_turn *turn_of(const struct hf_slot *slot, const struct hf_session *session)
 {
     struct hf_turn *turn;
-    HF_LIST_EACH(turn, &slot->turns, struct hf_turn, link)
-    {
+    HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
         if (turn->session == session)
             return turn;
     }
@@ -43,6 +42,7 @@ void hf_call_unwait(struct hf_call *call)
     assert(turn);
     hf_unlink(&call->link);
     call->slot->waiting--;
+    call->stage = HF_CALL_NEW;
     call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
     if (hf_list_empty(&turn->calls)) {
         hf_unlink(&turn->link);
@@ -163,9 +163,10 @@ void hf_call_refuse_by_state(struct hf_call *call)
             "holdfast is shutting down; the call was never sent and is safe to send again.");
     else if (call->slot->machine.state == HF_SLOT_PERMANENTLY_FAILED)
         hf_call_fail(call, HF_ERROR_PERMANENTLY_FAILED, server->reason,
-                     "holdfast gave up on the server \"%s\": %s%s%s. The call was not sent.",
-                     server->name, server->reason, server->last_stderr[0] ? "; it last said: " : "",
-                     server->last_stderr);
+                     "holdfast gave up on the server \"%s\": %s%s%s%s%s. The call was not sent.",
+                     server->name, server->reason, server->problem ? ": " : "",
+                     server->problem ? server->problem : "",
+                     server->last_stderr[0] ? "; it last said: " : "", server->last_stderr);
     else
         hf_call_fail(call, HF_ERROR_DISABLED, "disabled",
                      "The server \"%s\" is switched off by its operator. The call was not sent.",

@@ -38,17 +38,18 @@ static bool list_task(int fd, hf_on_child *on_child, void *context)
 }
 
 /* Children belong to the thread that made them, orphans to any living one: all are asked. */
-bool hf_children_from_tasks(hf_on_child *on_child, void *context)
+bool hf_children_from_tasks(pid_t parent, hf_on_child *on_child, void *context)
 {
-    DIR *tasks = opendir("/proc/self/task");
+    char path[320];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    DIR *tasks = opendir(path);
     if (!tasks)
         return false;
     bool told = false;
     for (struct dirent *entry; (entry = readdir(tasks));) {
-        char path[sizeof entry->d_name + 32];
         if (entry->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof path, "/proc/self/task/%s/children", entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)parent, entry->d_name);
         const int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
             continue; /* the thread ended, or the kernel has no such file: then none has */
@@ -60,10 +61,10 @@ bool hf_children_from_tasks(hf_on_child *on_child, void *context)
 }
 
 /* "pid (name) state ppid ...": the name may hold spaces and parentheses, so count from the last. */
-static pid_t parent_of(const char *pid)
+pid_t hf_parent_of(pid_t pid)
 {
-    char path[300], text[512];
-    snprintf(path, sizeof path, "/proc/%.32s/stat", pid);
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
@@ -76,22 +77,22 @@ static pid_t parent_of(const char *pid)
     return after && strlen(after) > 4 ? (pid_t)atoi(after + 4) : 0;
 }
 
-bool hf_children_from_stat(hf_on_child *on_child, void *context)
+bool hf_children_from_stat(pid_t parent, hf_on_child *on_child, void *context)
 {
     DIR *all = opendir("/proc");
     if (!all)
         return false;
-    const pid_t self = getpid();
     for (struct dirent *entry; (entry = readdir(all));) {
-        const bool is_pid = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-        if (is_pid && parent_of(entry->d_name) == self)
-            on_child(context, (pid_t)atoi(entry->d_name));
+        const pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid > 0 && hf_parent_of(pid) == parent)
+            on_child(context, pid);
     }
     closedir(all);
     return true;
 }
 
-bool hf_children_each(hf_on_child *on_child, void *context)
+bool hf_children_each(pid_t parent, hf_on_child *on_child, void *context)
 {
-    return hf_children_from_tasks(on_child, context) || hf_children_from_stat(on_child, context);
+    return hf_children_from_tasks(parent, on_child, context) ||
+           hf_children_from_stat(parent, on_child, context);
 }

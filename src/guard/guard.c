@@ -157,7 +157,7 @@ static void term_child(void *context, pid_t pid)
 
 static void kill_round(struct guard *g)
 {
-    if (!hf_children_each(kill_child, g) && g->server)
+    if (!hf_children_each(getpid(), kill_child, g) && g->server)
         kill_child(g, g->server); /* no /proc: at least the one we know */
 }
 
@@ -167,7 +167,7 @@ static void term(struct guard *g)
     if (g->server)
         (void)kill(-g->server, SIGTERM);
     else
-        (void)hf_children_each(term_child, g);
+        (void)hf_children_each(getpid(), term_child, g);
 }
 
 static void read_orders(struct guard *g)

@@ -1,5 +1,12 @@
-/* adopt.c - see adopt.h. Like the guard it signals direct children only, and again after each
- * death, because a death is what makes new orphans. */
+/*
+ * adopt.c - see adopt.h.
+ *
+ * One sweep: reap who can be reaped, find who belongs, kill whoever is new. A death makes new
+ * orphans, so every death is followed by another sweep; when a sweep finds nobody, it is over.
+ *
+ * Every member is known by a pidfd, opened before it is examined: a pid that changes hands in
+ * between leads to a signal to the dead, never to a stranger.
+ */
 #include "io/adopt.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +20,9 @@
 #include "guard/children.h"
 
 /* At most so many descriptors; the others are met in the sweep after the next death. */
-enum { VICTIMS_MAX = 64, ENVIRONMENT_MAX = 4 << 20 };
+enum { MEMBERS_MAX = 64, ENVIRONMENT_MAX = 4 << 20 };
 
-struct victim {
+struct member {
     struct hf_link link;
     struct hf_adoption *adoption;
     pid_t pid;
@@ -30,8 +37,8 @@ struct hf_adoption {
     char *mark;
     const struct hf_adoption_events *events;
     void *context;
-    struct hf_link victims;
-    int victim_count;
+    struct hf_link members;
+    int member_count;
 };
 
 bool hf_adoption_is_possible(void)
@@ -51,28 +58,60 @@ struct hf_adoption *hf_adoption_new(struct hf_loop *loop, pid_t guard, bool is_h
                                        .mark = hf_strdup(mark),
                                        .events = events,
                                        .context = context };
-    hf_link_init(&adoption->victims);
+    hf_link_init(&adoption->members);
     return adoption;
 }
 
-static void drop_victim(struct victim *victim)
+static void drop(struct member *member)
 {
-    hf_watch_free(victim->watch);
-    close(victim->pidfd);
-    hf_unlink(&victim->link);
-    victim->adoption->victim_count--;
-    hf_free(victim);
+    hf_watch_free(member->watch);
+    close(member->pidfd);
+    hf_unlink(&member->link);
+    member->adoption->member_count--;
+    hf_free(member);
 }
 
 void hf_adoption_free(struct hf_adoption *adoption)
 {
     if (!adoption)
         return;
-    struct victim *victim;
-    while ((victim = HF_LIST_FIRST(&adoption->victims, struct victim, link)))
-        drop_victim(victim);
+    struct member *member;
+    while ((member = HF_LIST_FIRST(&adoption->members, struct member, link)))
+        drop(member);
     hf_free(adoption->mark);
     hf_free(adoption);
+}
+
+static bool exists(const struct member *member) /* also as a zombie */
+{
+    return pidfd_send_signal(member->pidfd, 0, NULL, 0) == 0 || errno == EPERM;
+}
+
+/* By the pidfd, so that nobody else's child is ever reaped. One that is still the child of another
+ * member becomes ours when that one dies. */
+static void reap(struct member *member)
+{
+    struct hf_adoption *adoption = member->adoption;
+    const pid_t pid = member->pid;
+    siginfo_t end = { 0 };
+    const int options = WEXITED | WNOHANG | __WALL;
+    if (waitid(P_PIDFD, (id_t)member->pidfd, &end, options) == 0 && end.si_pid == pid) {
+        const int status = end.si_code == CLD_EXITED   ? (end.si_status & 0xff) << 8
+                           : end.si_code == CLD_DUMPED ? end.si_status | WCOREFLAG
+                                                       : end.si_status;
+        drop(member);
+        adoption->events->reaped(adoption->context, pid, status);
+    } else if (!exists(member)) {
+        drop(member); /* its own parent was faster */
+    }
+}
+
+static void on_dead(void *context, unsigned events)
+{
+    (void)events;
+    struct member *member = context;
+    hf_watch_set(member->watch, 0);
+    hf_adoption_sweep(member->adoption);
 }
 
 /* Entries end in NUL, so the mark is found as a whole entry or not at all. An environment can be
@@ -100,43 +139,31 @@ static bool has_mark(pid_t pid, const char *mark)
     return found;
 }
 
-static bool belongs(const struct hf_adoption *adoption, pid_t pid)
-{
-    return (adoption->is_held && getsid(pid) == adoption->guard) || has_mark(pid, adoption->mark);
-}
-
 static bool is_known(const struct hf_adoption *adoption, pid_t pid)
 {
-    struct victim *victim;
-    HF_LIST_EACH (victim, &adoption->victims, struct victim, link)
-        if (victim->pid == pid)
+    struct member *member;
+    HF_LIST_EACH (member, &adoption->members, struct member, link)
+        if (member->pid == pid)
             return true;
     return false;
 }
 
-static void on_victim_dead(void *context, unsigned events)
+/* `parent` is a member, or NULL for a child of ours. It is looked at last: if it still exists then,
+ * its pid was its own when the child named it. */
+static bool belongs(const struct hf_adoption *adoption, pid_t pid, const struct member *parent)
 {
-    (void)events;
-    struct victim *victim = context;
-    struct hf_adoption *adoption = victim->adoption;
-    const pid_t pid = victim->pid;
-    int status;
-    const bool is_ours = waitpid(pid, &status, WNOHANG | __WALL) == pid;
-    drop_victim(victim);
-    if (is_ours)
-        adoption->events->reaped(adoption->context, pid, status);
-    hf_adoption_sweep(adoption);
+    if (parent)
+        return hf_parent_of(pid) == parent->pid && exists(parent);
+    return (adoption->is_held && getsid(pid) == adoption->guard) || has_mark(pid, adoption->mark);
 }
 
-/* The descriptor is opened first and the process examined after: if the pid changes hands in
- * between, the signal goes to a process that is dead already. */
-static void consider(void *context, pid_t pid)
+static void consider(struct hf_adoption *adoption, pid_t pid, const struct member *parent)
 {
-    struct hf_adoption *adoption = context;
-    if (pid == adoption->guard || adoption->victim_count == VICTIMS_MAX || is_known(adoption, pid))
+    if (pid == adoption->guard || adoption->member_count == MEMBERS_MAX || is_known(adoption, pid))
         return;
     const int pidfd = pidfd_open(pid, 0);
-    if (!belongs(adoption, pid)) {
+    const bool is_gone = pidfd < 0 && errno == ESRCH;
+    if (is_gone || !belongs(adoption, pid, parent)) {
         if (pidfd >= 0)
             close(pidfd);
         return;
@@ -145,19 +172,43 @@ static void consider(void *context, pid_t pid)
         adoption->events->kill_failed(adoption->context, pid);
         return;
     }
-    struct victim *victim = hf_new(struct victim);
-    *victim = (struct victim) { .adoption = adoption, .pid = pid, .pidfd = pidfd };
-    victim->watch = hf_watch_new(adoption->loop, pidfd, on_victim_dead, victim);
-    hf_watch_set(victim->watch, HF_READABLE);
-    hf_list_push(&adoption->victims, &victim->link);
-    adoption->victim_count++;
-    if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) != 0 && errno == EPERM)
-        adoption->events->kill_failed(adoption->context, pid);
+    struct member *member = hf_new(struct member);
+    *member = (struct member) { .adoption = adoption, .pid = pid, .pidfd = pidfd };
+    member->watch = hf_watch_new(adoption->loop, pidfd, on_dead, member);
+    hf_watch_set(member->watch, HF_READABLE);
+    hf_list_push(&adoption->members, &member->link);
+    adoption->member_count++;
+}
+
+static void on_own_child(void *context, pid_t pid)
+{
+    consider(context, pid, NULL);
+}
+
+static void on_child_of_member(void *context, pid_t pid)
+{
+    const struct member *parent = context;
+    consider(parent->adoption, pid, parent);
+}
+
+static void kill_member(const struct member *member)
+{
+    const struct hf_adoption *adoption = member->adoption;
+    if (pidfd_send_signal(member->pidfd, SIGKILL, NULL, 0) != 0 && errno == EPERM)
+        adoption->events->kill_failed(adoption->context, member->pid);
 }
 
 void hf_adoption_sweep(struct hf_adoption *adoption)
 {
-    (void)hf_children_each(consider, adoption);
-    if (adoption->victim_count == 0)
+    struct member *member;
+    HF_LIST_EACH_SAFE (member, &adoption->members, struct member, link)
+        reap(member);
+    struct hf_link *const known = adoption->members.prev;
+    (void)hf_children_each(getpid(), on_own_child, adoption);
+    HF_LIST_EACH (member, &adoption->members, struct member, link)
+        (void)hf_children_each(member->pid, on_child_of_member, member);
+    for (struct hf_link *at = known->next; at != &adoption->members; at = at->next)
+        kill_member(HF_ITEM(at, struct member, link));
+    if (hf_list_empty(&adoption->members))
         adoption->events->all_gone(adoption->context);
 }

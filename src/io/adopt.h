@@ -2,15 +2,17 @@
  * adopt.h - takes down the tree of a guard that was killed.
  *
  * When a guard is killed -9, its children fall to the nearest subreaper above it: to us, if this
- * process is one. A process may have children that are none of our business, so a child is killed
- * and reaped only if it provably came from that tree:
+ * process is one. A process may have children that are none of our business, so one is killed and
+ * reaped only if it provably belongs to that tree:
  *
- * 1. it is in the guard's session, and the guard is not reaped, so that number is nobody else's; or
- * 2. its environment holds the tree's mark, which the server was started with.
+ * 1. a child of ours in the guard's session, while the guard is not reaped: so that the session's
+ *    number can be nobody else's; or
+ * 2. a child of ours whose environment holds the tree's mark, which the server was started with; or
+ * 3. a child of one that belongs.
  *
- * The limit: a process that left the session and also cleared or changed its environment (or whose
- * environment we may not read) is not recognised. It lives on, and so does what descends from it.
- * With a living guard there is no such limit.
+ * The limit: a child of ours that left the session and also cleared its environment (or is dead
+ * already, or does not let us read it) is not recognised once its parent is gone: alive it lives
+ * on, dead it stays a zombie of ours. With a living guard there is no such limit.
  */
 #ifndef HF_IO_ADOPT_H
 #define HF_IO_ADOPT_H

@@ -16,6 +16,7 @@ struct hf_shell {
     struct hf_loop *loop;
     void (*pump)(struct hf_shell *shell);
     struct hf_link dirty; /* struct hf_flush: has bytes to write at the end of this turn */
+    struct hf_link dead;  /* struct hf_flush too: freed at the end of it, not while it runs */
 };
 
 /* Somebody who collects bytes during a turn and writes them once at its end. */
@@ -23,6 +24,7 @@ struct hf_flush {
     struct hf_link link;
     void (*flush)(struct hf_flush *self);
 };
+/* Every flusher is allocated and begins with its struct hf_flush, so the shell can free it. */
 
 static inline void hf_shell_pump(struct hf_shell *shell)
 {
@@ -38,6 +40,12 @@ static inline void hf_shell_flush_later(struct hf_shell *shell, struct hf_flush 
 {
     if (!hf_linked(&flush->link))
         hf_list_push(&shell->dirty, &flush->link);
+}
+
+static inline void hf_shell_free_later(struct hf_shell *shell, struct hf_flush *flush)
+{
+    hf_unlink(&flush->link);
+    hf_list_push(&shell->dead, &flush->link);
 }
 
 #endif

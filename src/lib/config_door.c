@@ -41,9 +41,11 @@ bool hf_config_read(struct hf_config *config, const char *text, size_t length,
                     char error[HF_ERROR_SIZE])
 {
     struct hf_err err = { "" };
-    return pass(
-        hf_config_parse(config, (struct hf_span) { text, length }, from_environment, NULL, &err),
-        &err, error);
+    const struct hf_span span = { text, length };
+    if (!pass(hf_config_parse(config, span, from_environment, NULL, &err), &err, error))
+        return false;
+    hf_config_look(config);
+    return true;
 }
 
 bool hf_config_read_file(struct hf_config *config, const char *path, char error[HF_ERROR_SIZE])
@@ -159,6 +161,7 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
         .description_count = config->describe_count,
         .disabled = config->disabled,
         .problem = config->problem,
+        .problem_may_pass = config->problem_may_pass,
         .shell = config,
     };
 }

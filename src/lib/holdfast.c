@@ -132,6 +132,15 @@ static void pump(struct hf_shell *shell)
     hf_loop_set_alarm(shell->loop, hf_engine_next_ms(shell->engine), on_alarm, hf);
 }
 
+static void free_the_dead(struct hf *hf)
+{
+    struct hf_flush *dead;
+    HF_LIST_EACH_SAFE (dead, &hf->shell.dead, struct hf_flush, link) {
+        hf_unlink(&dead->link);
+        hf_free(dead);
+    }
+}
+
 static void on_turn(void *context)
 {
     struct hf *hf = context;
@@ -142,6 +151,7 @@ static void on_turn(void *context)
     }
     if (hf->front)
         hf_stdio_front_review(hf->front);
+    free_the_dead(hf);
 }
 
 /* ---- life ---- */
@@ -178,6 +188,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     hf->shell.engine = hf_engine_new(&config->limits, seed());
     hf->shell.pump = pump;
     hf_link_init(&hf->shell.dirty);
+    hf_link_init(&hf->shell.dead);
     hf_link_init(&hf->clients);
     hf_loop_on_turn(loop, on_turn, hf);
     for (size_t i = 0; i < config->server_count; i++)
@@ -241,6 +252,7 @@ void hf_close(struct hf *hf)
     }
     free_closed_clients(hf);
     release_all(hf);
+    free_the_dead(hf);
     hf_engine_free(hf->shell.engine);
     hf_loop_free(hf->shell.loop);
     hf_log_free(hf->log);

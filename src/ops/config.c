@@ -133,6 +133,7 @@ void hf_server_config_copy(struct hf_server_config *to, const struct hf_server_c
 {
     *to = (struct hf_server_config) { .name = hf_strdup(from->name) };
     to->problem = from->problem ? hf_strdup(from->problem) : NULL;
+    to->problem_may_pass = from->problem_may_pass;
     copy_options(to, from);
 }
 

@@ -32,7 +32,8 @@ struct hf_server_config {
     struct hf_pair *rename, *describe;
     size_t rename_count, describe_count;
     struct hf_settings settings;
-    char *problem; /* NULL, or why this server cannot be started */
+    char *problem;         /* NULL, or why this server cannot be started */
+    bool problem_may_pass; /* found by looking: a command or a folder may still appear */
 };
 
 enum hf_log_level { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN, HF_LOG_ERROR };
@@ -80,8 +81,8 @@ int hf_config_option_arity(const char *option);
 HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
                                          char *const *argv, struct hf_err *err);
 
-/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`. For
- * `check`: a running proxy tries anyway, since a binary may appear later. */
+/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`, marked as
+ * one that may pass: a running proxy goes on looking, since a binary may appear later. */
 void hf_config_look(struct hf_config *config);
 
 /* Same in all that its process was started with: on reload such a server needs no restart, only

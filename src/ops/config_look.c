@@ -98,7 +98,9 @@ void hf_config_look(struct hf_config *config)
     struct hf_err err;
     for (size_t i = 0; i < config->server_count; i++) {
         struct hf_server_config *server = &config->servers[i];
-        if (!server->problem && !look(server, &err))
-            server->problem = hf_strdup(err.text);
+        if (server->problem || look(server, &err))
+            continue;
+        server->problem = hf_strdup(err.text);
+        server->problem_may_pass = true;
     }
 }

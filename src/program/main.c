@@ -1,7 +1,9 @@
 /* main.c - finds the command and runs it. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "command.h"
 
 static const struct command *const commands[] = { &command_run, &command_stdio, &command_check,
@@ -35,8 +37,19 @@ static int run_command(const struct command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
+/* A descriptor that we open must never become somebody's stdin, stdout or stderr by accident. */
+static void fill_missing_descriptors(void)
+{
+    for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR))
+        if (fd > STDERR_FILENO) {
+            (void)close(fd);
+            return;
+        }
+}
+
 int main(int argc, char **argv)
 {
+    fill_missing_descriptors();
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;

@@ -192,7 +192,7 @@ static inline void count_child(void *context, pid_t pid)
 static inline int count_children(void)
 {
     int count = 0;
-    hf_children_each(count_child, &count);
+    hf_children_each(getpid(), count_child, &count);
     return count;
 }
 

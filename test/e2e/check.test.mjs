@@ -1,0 +1,99 @@
+// `holdfast check -c FILE`: every mistake with its line and what to do, before anything is started.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { EFFECTS, command, scratch } from './harness.mjs';
+
+async function check(text, env = {}) {
+  const dir = scratch();
+  const file = path.join(dir, 'config.json');
+  fs.writeFileSync(file, typeof text === 'string' ? text : JSON.stringify(text, null, 2));
+  const done = await command(['check', '-c', file], { cwd: dir, env });
+  return { ...done, said: done.stdout + done.stderr };
+}
+const good = { command: EFFECTS };
+
+test('a_good_file_passes', async () => {
+  const done = await check({ mcpServers: { one: good }, holdfast: { log: { level: 'debug' } } });
+  assert.equal(done.code, 0, done.said);
+});
+
+test('a_syntax_error_is_reported_with_its_line', async () => {
+  const done = await check('{\n  "mcpServers": {\n    "one": { "command": }\n  }\n}\n');
+  assert.equal(done.code, 1);
+  assert.match(done.said, /line 3|:3\b/);
+});
+
+test('a_wrong_type_is_reported_with_line_and_key', async () => {
+  const done = await check('{\n  "mcpServers": {\n    "one": { "command": "x",\n      "waitMs": "soon" }\n  }\n}\n');
+  assert.equal(done.code, 1);
+  assert.match(done.said, /waitMs/);
+  assert.match(done.said, /line 4|:4\b/);
+});
+
+test('an_unknown_key_of_ours_is_refused_with_a_suggestion', async () => {
+  const done = await check({ mcpServers: { one: good }, holdfast: { maxMessageByte: 1 } });
+  assert.equal(done.code, 1);
+  assert.match(done.said, /maxMessageByte\b/);
+  assert.match(done.said, /maxMessageBytes/);
+});
+
+test('a_near_miss_of_a_servers_key_is_refused_with_a_suggestion', async () => {
+  const done = await check({ mcpServers: { one: { ...good, waitMS: 5 } } });
+  assert.equal(done.code, 1);
+  assert.match(done.said, /waitMS/);
+  assert.match(done.said, /waitMs/);
+});
+
+test('a_duplicate_server_is_refused', async () => {
+  const done = await check('{ "mcpServers": {\n "one": { "command": "true" },\n "one": { "command": "false" } } }');
+  assert.equal(done.code, 1);
+  assert.match(done.said, /one/);
+  assert.match(done.said, /line 3|:3\b/);
+});
+
+test('two_names_with_one_prefix_are_refused', async () => {
+  const done = await check({ mcpServers: { 'a b': good, 'a.b': good } });
+  assert.equal(done.code, 1);
+  assert.match(done.said, /"a b" and "a\.b"/);
+});
+
+test('a_missing_command_variable_or_directory_is_reported_per_server', async () => {
+  const done = await check({ mcpServers: { gone: { command: '/no/such/thing' }, unset: { command: '${NOT_SET}' }, lost: { ...good, cwd: '/no/such/dir' }, fine: good } });
+  assert.equal(done.code, 1);
+  for (const word of ['gone', '/no/such/thing', 'unset', 'NOT_SET', 'lost', '/no/such/dir']) assert.ok(done.said.includes(word), `${word} in ${done.said}`);
+});
+
+test('keys_of_known_clients_are_no_mistake', async () => {
+  const done = await check({ mcpServers: { one: { ...good, type: 'stdio', autoApprove: [], alwaysAllow: [] } }, inputs: [], theme: 'dark' });
+  assert.equal(done.code, 0, done.said);
+});
+
+test('a_file_that_is_not_there_is_named', async () => {
+  const done = await command(['check', '-c', '/no/such/file.json']);
+  assert.equal(done.code, 1);
+  assert.match(done.stderr + done.stdout, /\/no\/such\/file\.json/);
+});
+
+test('stdio_refuses_a_broken_file_whole_and_says_why', async () => {
+  const dir = scratch();
+  const file = path.join(dir, 'config.json');
+  fs.writeFileSync(file, '{ "mcpServers": [] }');
+  const done = await command(['stdio', '-c', file], { cwd: dir });
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /mcpServers/);
+});
+
+test('wrong_usage_is_exit_2', async () => {
+  for (const args of [['run'], ['run', '--'], ['run', '--no-such-option', '--', 'true'], ['run', '--wait-ms', 'soon', '--', 'true'], ['check', '--frobnicate']]) {
+    const done = await command(args);
+    assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
+    assert.ok(done.stderr.length > 10);
+  }
+});
+
+test('secrets_in_the_file_are_never_printed', async () => {
+  const done = await check({ mcpServers: { one: { ...good, env: { TOKEN: 's3cret' }, cwd: '/no/such/dir' } } });
+  assert.ok(!done.said.includes('s3cret'), done.said);
+});

@@ -1,0 +1,237 @@
+/* engine_talk.c - the messages of an engine_fixture world: kept, found, and said by its clients. */
+#include <stdarg.h>
+#include "engine_fixture.h"
+
+/* ---- kept messages ---- */
+
+void keep_message(struct messages *list, struct hf_span text, uint64_t now_ms)
+{
+    if (list->count == list->cap) {
+        list->cap = list->cap ? 2 * list->cap : 16;
+        list->items = hf_realloc(list->items, list->cap * sizeof *list->items);
+    }
+    struct message *m = &list->items[list->count];
+    struct hf_err err;
+    *m = (struct message) { .text = hf_span_dup(text), .at_ms = now_ms };
+    if (hf_msg_parse((struct hf_span) { m->text, text.n }, 4096, &m->msg, &err) != HF_MSG_OK) {
+        printf("# not a message: %s: %.200s\n", err.text, m->text);
+        test_fail(__FILE__, __LINE__, "every line is a JSON-RPC message");
+        hf_free(m->text);
+        return;
+    }
+    list->count++;
+}
+
+void free_messages(struct messages *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        hf_free(list->items[i].text);
+    hf_free(list->items);
+}
+
+static const struct message *last_with_method(const struct messages *list, const char *method)
+{
+    for (size_t i = list->count; i-- > 0;)
+        if (list->items[i].msg.method.p && hf_span_is(list->items[i].msg.method, method))
+            return &list->items[i];
+    return NULL;
+}
+
+static size_t count_with_method(const struct messages *list, const char *method)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->items[i].msg.method.p && hf_span_is(list->items[i].msg.method, method);
+    return count;
+}
+
+bool span_has(struct hf_span text, const char *part)
+{
+    return text.n && memmem(text.p, text.n, part, strlen(part));
+}
+
+char *format_text(const char *format, va_list args)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    return text;
+}
+
+/* ---- what a child was told ---- */
+
+size_t child_got(const struct child *c, const char *method)
+{
+    return count_with_method(&c->got, method);
+}
+
+const struct message *child_last(const struct child *c, const char *method)
+{
+    return last_with_method(&c->got, method);
+}
+
+struct hf_span child_last_id(const struct child *c, const char *method)
+{
+    const struct message *m = child_last(c, method);
+    return m ? m->msg.id : HF_SPAN("");
+}
+
+/* ---- clients ---- */
+
+struct client *open_client(struct world *w, struct hf_server *only)
+{
+    struct client *c = &w->clients[w->client_count++];
+    c->world = w;
+    c->session = hf_session_open(w->engine, only, c, w->now_ms);
+    settle(w);
+    return c;
+}
+
+struct client *greeted_client_with(struct world *w, struct hf_server *only,
+                                   const char *capabilities)
+{
+    struct client *c = open_client(w, only);
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                "\"protocolVersion\":\"2025-06-18\",\"capabilities\":%s,\"clientInfo\":{\"name\":"
+                "\"tester\",\"version\":\"1\"}}}",
+                capabilities);
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    return c;
+}
+
+struct client *greeted_client(struct world *w, struct hf_server *only)
+{
+    return greeted_client_with(w, only, "{}");
+}
+
+void client_says(struct client *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = format_text(format, args);
+    va_end(args);
+    struct hf_msg msg;
+    struct hf_err err;
+    if (hf_msg_parse(hf_span_of(text), 4096, &msg, &err) == HF_MSG_OK)
+        keep_message(&c->sent, hf_span_of(text), c->world->now_ms);
+    hf_session_message(c->session, hf_span_of(text), c->world->now_ms);
+    settle(c->world); /* effects point into the text */
+    free(text);
+}
+
+void client_calls(struct client *c, int id, const char *tool)
+{
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+                "\"%s\",\"arguments\":{}}}",
+                id, tool);
+}
+
+void client_cancels(struct client *c, int id)
+{
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":%d,\"reason\":\"no need\"}}",
+                id);
+}
+
+void client_asks(struct client *c, int id, const char *method)
+{
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\"}", id, method);
+}
+
+void client_leaves(struct client *c)
+{
+    hf_session_close(c->session, c->world->now_ms);
+    c->session = NULL;
+    settle(c->world);
+}
+
+static bool answers(const struct hf_msg *msg, int id)
+{
+    int64_t number;
+    return msg->kind >= HF_MSG_RESULT && msg->id.p && hf_json_int(msg->id, &number) && number == id;
+}
+
+size_t answers_to(const struct client *c, int id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->got.count; i++)
+        count += answers(&c->got.items[i].msg, id);
+    return count;
+}
+
+const struct message *answer_to(const struct client *c, int id)
+{
+    for (size_t i = c->got.count; i-- > 0;)
+        if (answers(&c->got.items[i].msg, id))
+            return &c->got.items[i];
+    return NULL;
+}
+
+int error_of(const struct client *c, int id)
+{
+    const struct message *m = answer_to(c, id);
+    int64_t code = 0;
+    return m && hf_json_int(hf_json_get(m->msg.error, HF_SPAN("code")), &code) ? (int)code : 0;
+}
+
+bool has_result(const struct client *c, int id)
+{
+    const struct message *m = answer_to(c, id);
+    return m && m->msg.kind == HF_MSG_RESULT;
+}
+
+struct hf_span data_of(const struct client *c, int id, const char *key)
+{
+    const struct message *m = answer_to(c, id);
+    return m ? hf_json_path(m->msg.error, 2,
+                            (struct hf_span[]) { HF_SPAN("data"), hf_span_of(key) })
+             : (struct hf_span) { NULL, 0 };
+}
+
+bool data_is(const struct client *c, int id, const char *key, const char *raw)
+{
+    const struct hf_span value = data_of(c, id, key);
+    const bool same = value.p && hf_span_is(value, raw);
+    if (!same)
+        printf("# data.%s of the answer to %d is %.*s\n", key, id, (int)value.n,
+               value.p ? value.p : "");
+    return same;
+}
+
+bool error_says(const struct client *c, int id, const char *part)
+{
+    const struct message *m = answer_to(c, id);
+    return m && span_has(hf_json_get(m->msg.error, HF_SPAN("message")), part);
+}
+
+size_t heard(const struct client *c, const char *method)
+{
+    return count_with_method(&c->got, method);
+}
+
+const struct message *last_heard(const struct client *c, const char *method)
+{
+    return last_with_method(&c->got, method);
+}
+
+const char *names_in(const struct client *c, int id, const char *member)
+{
+    static char joined[4096];
+    const struct message *m = answer_to(c, id);
+    joined[0] = '\0';
+    if (!m || m->msg.kind != HF_MSG_RESULT)
+        return "(no result)";
+    const struct hf_span list = hf_json_get(m->msg.result, hf_span_of(member));
+    for (struct hf_json_iter it = hf_json_iter(list); hf_json_next(&it);) {
+        struct hf_span name = hf_json_get(it.value, HF_SPAN("name"));
+        if (!name.p)
+            name = hf_json_get(it.value, HF_SPAN("uri"));
+        const size_t at = strlen(joined);
+        (void)snprintf(joined + at, sizeof joined - at, "%s%.*s", at ? "," : "",
+                       name.n > 2 ? (int)name.n - 2 : 0, name.n > 2 ? name.p + 1 : "");
+    }
+    return joined;
+}
