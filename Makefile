@@ -1,7 +1,6 @@
 # Everything goes through these targets; `make` alone says what they are.
 BUILD := build
 SAN   := build/san
-JOBS  := $(shell nproc)
 N     ?= 1000
 
 .PHONY: help setup setup-test build san run test bench fuzz kills mutants lint format clean
@@ -14,7 +13,7 @@ help:
 	@echo 'make fuzz     fuzz each parser for a minute'
 	@echo 'make kills    N=1000 kills -9 under load'
 	@echo 'make mutants  break each promise on purpose and see a test fail'
-	@echo 'make lint     clang-tidy, cppcheck, layout'
+	@echo 'make lint     layout, architecture, clang-tidy, cppcheck, both compilers'
 	@echo 'make clean    remove $(BUILD)/'
 
 setup:
@@ -24,10 +23,10 @@ setup-test:
 	@scripts/setup test
 
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }
-	@mv $(BUILD).log $(BUILD)/setup.log
+	@mkdir -p $(BUILD)
+	@meson setup $(BUILD) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
-$(SAN)/build.ninja: $(BUILD)/build.ninja
+$(SAN)/build.ninja: | $(BUILD)/build.ninja
 	@meson setup $(SAN) -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
@@ -37,12 +36,26 @@ build: setup $(BUILD)/build.ninja
 san: setup $(SAN)/build.ninja
 	@ninja -C $(SAN) --quiet
 
-clean:
-	@rm -rf $(BUILD)
+run: build
+	@$(BUILD)/holdfast --help
 
 test: setup-test
 	@$(MAKE) --no-print-directory build san
 	@scripts/run-tests.py
 
-run: build
-	@$(BUILD)/holdfast --help
+kills: setup-test
+	@$(MAKE) --no-print-directory build
+	@KILLS=$(N) test/suites/kills
+
+fuzz: setup-test
+	@scripts/fuzz
+
+lint: setup-test
+	@$(MAKE) --no-print-directory build
+	@scripts/lint
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD)

@@ -53,12 +53,16 @@ bool hf_buf_try_add(struct hf_buf *b, struct hf_span bytes)
     return true;
 }
 
+static _Noreturn void die_over_maximum(const struct hf_buf *b)
+{
+    fprintf(stderr, "holdfast: a buffer of our own went over its maximum of %zu\n", b->max);
+    abort();
+}
+
 void hf_buf_add(struct hf_buf *b, struct hf_span bytes)
 {
-    if (!hf_buf_try_add(b, bytes)) {
-        fprintf(stderr, "holdfast: a buffer of our own went over its maximum of %zu\n", b->max);
-        abort();
-    }
+    if (!hf_buf_try_add(b, bytes))
+        die_over_maximum(b);
 }
 
 void hf_buf_add_str(struct hf_buf *b, const char *text)
@@ -91,7 +95,7 @@ void hf_buf_printf(struct hf_buf *b, const char *format, ...)
     va_end(args);
     assert(n >= 0);
     if (!hf_buf_reserve(b, (size_t)n + 1))
-        hf_buf_add(b, (struct hf_span) { NULL, b->max }); /* says so and aborts */
+        die_over_maximum(b);
     (void)vsnprintf(b->p + b->end, (size_t)n + 1, format, again);
     va_end(again);
     b->end += (size_t)n;

@@ -26,7 +26,7 @@ void hf_buf_done(struct hf_buf *b); /* may be used again after an init */
 
 static inline struct hf_span hf_buf_span(const struct hf_buf *b)
 {
-    return (struct hf_span) { b->p + b->start, b->end - b->start };
+    return (struct hf_span) { b->p ? b->p + b->start : "", b->end - b->start };
 }
 static inline size_t hf_buf_len(const struct hf_buf *b)
 {

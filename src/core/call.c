@@ -174,10 +174,10 @@ void hf_call_timer(struct hf_call *call)
             cancel_at_server(call, runtime, HF_SPAN("\"holdfast: the call ran out of time\""));
         call->is_cancelled = true;
         hf_call_fail(
-            call, HF_ERROR_OUTCOME_UNKNOWN, "timeout",
-            "The call to \"%s\" was sent and did not answer in time (callTimeoutMs); it was "
-            "cancelled, but it may have run. Check its effect before sending it again.",
-            name);
+            call, HF_ERROR_OUTCOME_UNKNOWN, out_of_time ? "timeout" : "wait_over",
+            "The call to \"%s\" was sent and did not answer in time (%s); it was cancelled, but it "
+            "may have run. Check its effect before sending it again.",
+            name, out_of_time ? "callTimeoutMs" : "waitMs, and its server read it only in part");
         hf_check_maybe(runtime);
         return;
     }
@@ -383,10 +383,9 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
 {
     struct hf_engine *engine = call->engine;
     struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
-    const struct hf_liveness_settings *liveness =
-        call->slot ? &call->slot->server->settings.liveness : NULL;
-    const bool was_silent = runtime && runtime->last_byte_ms < call->dispatched_ms &&
-                            engine->now_ms - call->dispatched_ms > liveness->gap_ms;
+    const bool was_silent =
+        runtime && runtime->last_byte_ms <= call->dispatched_ms &&
+        engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
     if (call->stage == HF_CALL_SENT)
         cancel_at_server(call, runtime, reason);
     call->is_cancelled = true;

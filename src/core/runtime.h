@@ -46,17 +46,16 @@ enum hf_runtime_state { HF_RUNTIME_STATES(HF_RUNTIME_STATE_ENUM) HF_RUNTIME_STAT
 #define HF_RUNTIME_EVENT_ENUM(id, name) HF_RUNTIME_EV_##id,
 enum hf_runtime_event { HF_RUNTIME_EVENTS(HF_RUNTIME_EVENT_ENUM) HF_RUNTIME_EVENT_COUNT };
 
-enum hf_runtime_effect { /* bits; performed lowest first */
-                         HF_RUNTIME_DO_NOTHING = 0,
-                         HF_RUNTIME_DO_FREEZE =
-                             1 << 0, /* write nothing more; take back what it did not read */
-                         HF_RUNTIME_DO_CLOSE_STDIN = 1 << 1,
-                         HF_RUNTIME_DO_TERM = 1 << 2,
-                         HF_RUNTIME_DO_KILL = 1 << 3,
-                         HF_RUNTIME_DO_RELEASE = 1 << 4, /* nothing of it is left: forget it */
-                         HF_RUNTIME_DO_CLOSE_FAILED =
-                             1 << 5, /* kill time is over and something still lives: report */
-                         HF_RUNTIME_DO_REPORT_BUG = 1 << 6,
+/* bits; performed lowest first */
+enum hf_runtime_effect {
+    HF_RUNTIME_DO_NOTHING = 0,
+    HF_RUNTIME_DO_FREEZE = 1 << 0, /* write nothing more; take back what it did not read */
+    HF_RUNTIME_DO_CLOSE_STDIN = 1 << 1,
+    HF_RUNTIME_DO_TERM = 1 << 2,
+    HF_RUNTIME_DO_KILL = 1 << 3,
+    HF_RUNTIME_DO_RELEASE = 1 << 4,      /* nothing of it is left: forget it */
+    HF_RUNTIME_DO_CLOSE_FAILED = 1 << 5, /* kill time is over and something still lives: report */
+    HF_RUNTIME_DO_REPORT_BUG = 1 << 6,
 };
 
 struct hf_runtime_machine {

@@ -157,7 +157,10 @@ static void begin_attempt(struct hf_slot *slot, bool is_extra)
     }
     if (server->problem && !server->problem_may_pass) {
         hf_server_reason(server, "config");
-        hf_slot_event(slot, HF_SLOT_EV_SPENT);
+        if (slot->machine.state == HF_SLOT_CONNECTED)
+            hf_slot_attempt_failed(slot, false); /* changed for the worse: the old one stays */
+        else
+            hf_slot_event(slot, HF_SLOT_EV_SPENT);
         return;
     }
     slot->attempt_is_extra = is_extra;

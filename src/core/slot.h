@@ -47,27 +47,22 @@ enum hf_slot_state { HF_SLOT_STATES(HF_SLOT_STATE_ENUM) HF_SLOT_STATE_COUNT };
 #define HF_SLOT_EVENT_ENUM(id, name) HF_SLOT_EV_##id,
 enum hf_slot_event { HF_SLOT_EVENTS(HF_SLOT_EVENT_ENUM) HF_SLOT_EVENT_COUNT };
 
-enum hf_slot_effect { /* bits; performed lowest first */
-                      HF_SLOT_DO_NOTHING = 0,
-                      HF_SLOT_DO_KILL_ATTEMPT =
-                          1 << 0, /* an attempt under way is given up, uncharged */
-                      HF_SLOT_DO_UNSCHEDULE = 1 << 1,
-                      HF_SLOT_DO_DETACH = 1 << 2, /* the current runtime is closed behind us */
-                      HF_SLOT_DO_DRAIN =
-                          1 << 3, /* the current runtime finishes its calls, then closes */
-                      HF_SLOT_DO_INSTALL =
-                          1 << 4, /* the attempt's runtime becomes current, catalog and all */
-                      HF_SLOT_DO_FAIL_WAITING = 1 << 5,  /* nobody waits for it any longer */
-                      HF_SLOT_DO_FRESH_BUDGET = 1 << 6,  /* failures so far are forgotten */
-                      HF_SLOT_DO_ATTEMPT = 1 << 7,       /* now */
-                      HF_SLOT_DO_EXTRA_ATTEMPT = 1 << 8, /* now; costs no budget and no step */
-                      HF_SLOT_DO_SCHEDULE =
-                          1 << 9, /* the next attempt, by backoff, unless one runs */
-                      HF_SLOT_DO_PROBE_LATER = 1 << 10, /* the next attempt after probeMs */
-                      HF_SLOT_DO_REFUSE =
-                          1 << 11, /* tell the operator or caller: it is switched off */
-                      HF_SLOT_DO_REPORT_BUG =
-                          1 << 12, /* no such move: nothing changed, say so loudly */
+/* bits; performed lowest first */
+enum hf_slot_effect {
+    HF_SLOT_DO_NOTHING = 0,
+    HF_SLOT_DO_KILL_ATTEMPT = 1 << 0, /* an attempt under way is given up, uncharged */
+    HF_SLOT_DO_UNSCHEDULE = 1 << 1,
+    HF_SLOT_DO_DETACH = 1 << 2,        /* the current runtime is closed behind us */
+    HF_SLOT_DO_DRAIN = 1 << 3,         /* the current runtime finishes its calls, then closes */
+    HF_SLOT_DO_INSTALL = 1 << 4,       /* the attempt's runtime becomes current, catalog and all */
+    HF_SLOT_DO_FAIL_WAITING = 1 << 5,  /* nobody waits for it any longer */
+    HF_SLOT_DO_FRESH_BUDGET = 1 << 6,  /* failures so far are forgotten */
+    HF_SLOT_DO_ATTEMPT = 1 << 7,       /* now */
+    HF_SLOT_DO_EXTRA_ATTEMPT = 1 << 8, /* now; costs no budget and no step */
+    HF_SLOT_DO_SCHEDULE = 1 << 9,      /* the next attempt, by backoff, unless one runs */
+    HF_SLOT_DO_PROBE_LATER = 1 << 10,  /* the next attempt after probeMs */
+    HF_SLOT_DO_REFUSE = 1 << 11,       /* tell the operator or caller: it is switched off */
+    HF_SLOT_DO_REPORT_BUG = 1 << 12,   /* no such move: nothing changed, say so loudly */
 };
 
 struct hf_slot_machine {

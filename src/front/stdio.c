@@ -55,7 +55,7 @@ static void write_waiting(struct hf_stdio_front *front)
         size_t written = 0;
         const enum hf_io result = hf_stream_writev(front->out, &part, 1, &written);
         if (result == HF_IO_AGAIN) {
-            hf_watch_set(front->out_watch, HF_WRITABLE);
+            hf_watch_set(front->out_watch, HF_WRITABLE | HF_HUNG_UP);
             return;
         }
         if (result != HF_IO_DONE) {
@@ -65,7 +65,7 @@ static void write_waiting(struct hf_stdio_front *front)
         hf_buf_consume(&front->waiting, written);
     }
     hf_buf_shrink(&front->waiting, KEEP);
-    hf_watch_set(front->out_watch, 0);
+    hf_watch_set(front->out_watch, HF_HUNG_UP);
     if (!front->is_at_end && !front->is_over)
         hf_watch_set(front->in_watch, HF_READABLE);
     hf_stdio_front_review(front);
@@ -78,8 +78,10 @@ static void flush_front(struct hf_flush *flush)
 
 static void on_writable(void *context, unsigned events)
 {
-    (void)events;
-    write_waiting(context);
+    if (events & HF_HUNG_UP)
+        lose_client(context);
+    else
+        write_waiting(context);
 }
 
 /* Writes what it can of a large message at once; returns how many of its bytes went out. */
@@ -198,6 +200,7 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
     front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);
     hf_watch_set(front->in_watch, HF_READABLE);
+    hf_watch_set(front->out_watch, HF_HUNG_UP);
     return front;
 }
 

@@ -21,7 +21,7 @@
 #include <sys/types.h>
 #include "io/loop.h"
 
-#define HF_TREE_VARIABLE "HOLDFAST_TREE="
+#define HF_TREE_VARIABLE "HF_TREE="
 
 struct hf_adoption;
 
@@ -34,7 +34,7 @@ struct hf_adoption_events {
 /* True if orphans fall to this process at all. */
 bool hf_adoption_is_possible(void);
 
-/* `mark` is the whole "HOLDFAST_TREE=...", `guard` the dead guard, `is_held`: it is not reaped. */
+/* `mark` is the whole "HF_TREE=...", `guard` the dead guard, `is_held`: it is not reaped. */
 struct hf_adoption *hf_adoption_new(struct hf_loop *loop, pid_t guard, bool is_held,
                                     const char *mark, const struct hf_adoption_events *events,
                                     void *context);

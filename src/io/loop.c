@@ -63,6 +63,8 @@ static unsigned events_of(uint32_t bits)
         events |= HF_READABLE;
     if (bits & (EPOLLOUT | EPOLLERR | EPOLLHUP))
         events |= HF_WRITABLE;
+    if (bits & (EPOLLERR | EPOLLHUP))
+        events |= HF_HUNG_UP;
     return events;
 }
 
@@ -113,14 +115,14 @@ struct hf_watch *hf_watch_new(struct hf_loop *loop, int fd, hf_on_ready *on_read
 
 static void file_watch(struct hf_watch *watch)
 {
-    const bool runs = watch->is_always_ready && watch->wanted;
+    const bool runs = watch->is_always_ready && (watch->wanted & (HF_READABLE | HF_WRITABLE));
     hf_unlink(&watch->link);
     hf_list_push(runs ? &watch->loop->always_ready : &watch->loop->live, &watch->link);
 }
 
 void hf_watch_set(struct hf_watch *watch, unsigned events)
 {
-    assert(!watch->is_freed && events <= (HF_READABLE | HF_WRITABLE));
+    assert(!watch->is_freed && events <= (HF_READABLE | HF_WRITABLE | HF_HUNG_UP));
     if (events == watch->wanted)
         return;
     watch->wanted = events;

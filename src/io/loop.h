@@ -22,6 +22,7 @@ struct hf_watch;
 enum {
     HF_READABLE = 1,
     HF_WRITABLE = 2,
+    HF_HUNG_UP = 4, /* the other end is gone for good; may be asked for alone */
 };
 
 typedef void hf_on_loop(void *context);
@@ -51,8 +52,8 @@ void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);
 bool hf_loop_on_signal(struct hf_loop *loop, int signum, hf_on_loop *on_signal, void *context);
 
 /* A watch begins paused. A descriptor on which waiting makes no sense (regular file, /dev/null) is
- * ready in every turn. Errors and hang-ups come as the events that were asked for: the next read or
- * write tells which. */
+ * ready in every turn. Errors and hang-ups come as all the events that were asked for: the next
+ * read or write tells which. */
 struct hf_watch *hf_watch_new(struct hf_loop *loop, int fd, hf_on_ready *on_ready, void *context);
 void hf_watch_set(struct hf_watch *watch, unsigned events); /* 0 pauses */
 void hf_watch_free(struct hf_watch *watch); /* also inside its own callback; NULL accepted */

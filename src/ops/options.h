@@ -16,11 +16,12 @@
 #include "base/buf.h"
 #include "base/span.h"
 
-enum hf_option_where {                        /* bits */
-                       HF_WHERE_SERVER = 1,   /* in a server of mcpServers */
-                       HF_WHERE_DEFAULTS = 2, /* in holdfast.defaults */
-                       HF_WHERE_LINE = 4,     /* on the command line */
-                       HF_WHERE_TOP = 8,      /* in the top-level holdfast object */
+/* bits */
+enum hf_option_where {
+    HF_WHERE_SERVER = 1,   /* in a server of mcpServers */
+    HF_WHERE_DEFAULTS = 2, /* in holdfast.defaults */
+    HF_WHERE_LINE = 4,     /* on the command line */
+    HF_WHERE_TOP = 8,      /* in the top-level holdfast object */
 };
 
 enum hf_option_type {
@@ -36,11 +37,12 @@ enum hf_option_type {
     HF_OPTION_INHERIT, /* enum hf_inherit, and the globs (a LIST) at `also_at` */
 };
 
-enum hf_option_flags {                         /* bits */
-                       HF_OPTION_EXPANDS = 1,  /* ${VAR} in its strings */
-                       HF_OPTION_RESTARTS = 2, /* a change of it needs a new process */
-                       HF_OPTION_UNIQUE = 4,   /* PAIRS: no two keys with one value */
-                       HF_OPTION_NAMES = 8, /* PAIRS: the keys are names of environment variables */
+/* bits */
+enum hf_option_flags {
+    HF_OPTION_EXPANDS = 1,  /* ${VAR} in its strings */
+    HF_OPTION_RESTARTS = 2, /* a change of it needs a new process */
+    HF_OPTION_UNIQUE = 4,   /* PAIRS: no two keys with one value */
+    HF_OPTION_NAMES = 8,    /* PAIRS: the keys are names of environment variables */
 };
 
 struct hf_option {

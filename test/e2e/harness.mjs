@@ -21,6 +21,10 @@ const PATIENCE_MS = Number(process.env.HOLDFAST_PATIENCE_MS ?? 20000);
 const SANITIZER = /AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|reported as a bug/;
 
 let scratches = 0;
+process.on('exit', (code) => { // what failed is kept to be looked at
+  const mine = (i) => path.join(BUILD, 'tmp', `${process.pid}-${i}`);
+  for (let i = 1; !code && i <= scratches; i++) fs.rmSync(mine(i), { recursive: true, force: true });
+});
 export function scratch() {
   const dir = path.join(BUILD, 'tmp', `${process.pid}-${++scratches}`);
   fs.rmSync(dir, { recursive: true, force: true });

@@ -180,14 +180,21 @@ static void slow(struct server *s, const struct call *call)
     out_error(s, call->id, -32000, "too many slow calls");
 }
 
-/* As slow, but deaf to everything meanwhile: what a single-threaded server does in a long tool. */
+/* As slow, but deaf to everything meanwhile: what a single-threaded server does in a long tool. The
+ * effect comes after the nap, or with "early" before it: then a death in the nap has something to
+ * hide. */
 static void busy(struct server *s, const struct call *call)
 {
     const uint64_t ns = (uint64_t)arg_int(call->args, "ms", 0) * NS_PER_MS;
     const struct timespec nap = { .tv_sec = (time_t)(ns / NS_PER_S),
                                   .tv_nsec = (long)(ns % NS_PER_S) };
+    const bool is_early = arg_int(call->args, "early", 0) != 0;
+    if (is_early)
+        effect_of(s, call);
     nanosleep(&nap, NULL);
-    effect(s, call);
+    if (!is_early)
+        effect_of(s, call);
+    answer_pid(s, call);
 }
 
 static void forget_slow(struct slow_call *sc)
