@@ -23,6 +23,7 @@ setup-test:
 	@scripts/setup test
 
 $(BUILD)/build.ninja:
+	@echo 'building into $(BUILD)/: half a minute the first time'
 	@mkdir -p $(BUILD)
 	@meson setup $(BUILD) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
@@ -37,11 +38,18 @@ san: setup $(SAN)/build.ninja
 	@ninja -C $(SAN) --quiet
 
 run: build
-	@$(BUILD)/holdfast --help
+	@mkdir -p $(BUILD)/run
+	@$(BUILD)/holdfast-scenes $(BUILD)/holdfast $(BUILD)/holdfast-ledger $(BUILD)/run
 
 test: setup-test
 	@$(MAKE) --no-print-directory build san
 	@scripts/run-tests.py
+
+bench: build
+	@$(BUILD)/bench_client $(BUILD)/holdfast $(BUILD)/bench_echo
+
+mutants: setup-test
+	@scripts/mutants
 
 kills: setup-test
 	@$(MAKE) --no-print-directory build

@@ -17,8 +17,10 @@ TAP = re.compile(r"^(\s*)(not )?ok \d+(?: - (.*?))?\s*(?:# (SKIP|TODO).*)?$")
 def suites(wanted):
     found = []
     for path in sorted(glob.glob("build/san/test/test_*")):
-        if os.access(path, os.X_OK) and os.path.isfile(path):
+        if os.access(path, os.X_OK) and os.path.isfile(path) and not path.endswith("test_sim"):
             found.append((os.path.basename(path), [path]))
+    found.append(("test_sim_sanitized", ["build/san/test/test_sim", "--seeds", "1-2000"]))
+    found.append(("test_sim", ["build/test/test_sim"]))  # every seed; sanitizers would take an hour
     for path in sorted(glob.glob("test/e2e/*.test.mjs")):
         name = os.path.basename(path)[: -len(".test.mjs")]
         found.append((name, [NODE, "--test", "--test-reporter=tap", path]))

@@ -3,8 +3,8 @@
  *
  * libholdfast keeps connections to MCP servers alive for its clients and gives every request
  * exactly one truthful answer. It runs on the caller's thread and event loop: poll hf_fd() for
- * input, wait at most hf_timeout_ms(), call hf_step(). No function blocks, except hf_run. All types
- * are opaque.
+ * input, wait at most hf_timeout_ms(), call hf_step(). No function blocks, except hf_run, and
+ * hf_close for as long as it takes to reap what it killed. All types are opaque.
  *
  * Callbacks come from inside hf_step and the calls below; any function may be called from them
  * except hf_close. A program should ignore SIGPIPE, and should be a child subreaper (prctl
@@ -58,6 +58,10 @@ HF_API const char *hf_options_text(void); /* every option, aligned, for --help *
 
 /* Starts the servers. The config stays the caller's and may be freed. */
 HF_API struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE]);
+/* The servers of a newer config: what is gone is removed, what is new is started, what its process
+ * was started with is restarted, everything else is taken over as it runs. The limits of the whole
+ * process and the log stay as they were. */
+HF_API void hf_reload(struct hf *hf, const struct hf_config *config);
 /* One log line for each thing worth knowing, to a descriptor that stays the caller's. */
 HF_API bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE]);
 /* Waiting calls are answered now, dispatched ones have drainMs; then every server is closed. */
@@ -71,6 +75,9 @@ HF_API void hf_step(struct hf *hf);
 HF_API void hf_run(struct hf *hf); /* steps until stopped */
 /* For a program: the first such signal is hf_stop, the second ends hf_run at once. */
 HF_API bool hf_stop_on_signal(struct hf *hf, int signum);
+
+HF_API bool hf_on_signal(struct hf *hf, int signum, void (*on_signal)(void *context),
+                         void *context);
 
 /* ---- clients ---- */
 

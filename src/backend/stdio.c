@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+#include "io/fate.h"
 #include "io/proc.h"
 #include "io/stream.h"
 #include "ops/env.h"
@@ -15,6 +17,7 @@ enum {
     READS_A_TURN = 16, /* then the others have their turn */
     SPANS_A_WRITE = 256,
     STDERR_LINE_MAX = 4096,
+    IDLE_US = 50, /* a server that was silent this long is looked at before it is written to */
 };
 
 struct hf_child {
@@ -28,13 +31,24 @@ struct hf_child {
     hf_on_stderr on_stderr;
     void *context;
     bool is_frozen;
+    int fate;              /* see io/fate.h; -1: cannot be looked at */
+    int64_t last_alive_us; /* the last time bytes moved either way */
 };
+
+/* The loop's clock is too coarse to tell a busy moment from an idle one. */
+static int64_t clock_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
 
 /* ---- the process ---- */
 
 static void on_started(void *context, pid_t pid)
 {
     struct hf_child *child = context;
+    child->fate = hf_fate_open(pid);
     hf_runtime_started(child->runtime, pid, hf_shell_now(child->shell));
     hf_shell_pump(child->shell);
 }
@@ -115,6 +129,7 @@ static void on_stdout(void *context, unsigned events)
             return;
         if (result == HF_IO_DONE) {
             hf_lines_added(&child->out_lines, got);
+            child->last_alive_us = clock_us();
             hf_runtime_bytes_came(child->runtime, hf_shell_now(child->shell));
             take_lines(child, false);
             if (got < room)
@@ -172,8 +187,10 @@ static void write_out(struct hf_child *child)
         if (count == 0)
             break;
         /* An error here means that the server is going; its exit says so, not this write. */
-        if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE)
+        if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE) {
+            child->last_alive_us = clock_us();
             hf_runtime_wrote(child->runtime, written, hf_shell_now(child->shell));
+        }
         if (written < total) {
             hf_watch_set(child->in_watch, HF_WRITABLE);
             hf_shell_pump(child->shell);
@@ -185,15 +202,27 @@ static void write_out(struct hf_child *child)
     hf_shell_pump(child->shell);
 }
 
+/* Writes, unless an idle server's end is already on its way: then its exit decides. */
+static void write_if_it_lives(struct hf_child *child)
+{
+    const bool was_idle = clock_us() >= child->last_alive_us + IDLE_US;
+    const enum hf_fate fate =
+        was_idle && child->fate >= 0 && child->in_watch ? hf_fate_look(child->fate) : HF_FATE_NONE;
+    if (fate == HF_FATE_NONE)
+        write_out(child);
+    else
+        hf_watch_set(child->in_watch, fate == HF_FATE_STOPPING ? HF_WRITABLE : 0);
+}
+
 static void flush_child(struct hf_flush *flush)
 {
-    write_out((struct hf_child *)(void *)flush);
+    write_if_it_lives((struct hf_child *)(void *)flush);
 }
 
 static void on_writable(void *context, unsigned events)
 {
     (void)events;
-    write_out(context);
+    write_if_it_lives(context);
 }
 
 static void close_stdin(struct hf_child *child)
@@ -261,6 +290,7 @@ struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runti
     child->runtime = runtime;
     child->on_stderr = on_stderr;
     child->context = context;
+    child->fate = -1;
     child->flush.flush = flush_child;
     hf_link_init(&child->flush.link);
     hf_lines_init(&child->out_lines, line_max);
@@ -291,6 +321,8 @@ void hf_child_free(struct hf_child *child)
     hf_stream_close(child->out);
     hf_stream_close(child->err);
     hf_proc_free(child->proc);
+    if (child->fate >= 0)
+        (void)close(child->fate);
     hf_lines_done(&child->out_lines);
     hf_lines_done(&child->err_lines);
     child->in = child->out = child->err = NULL;

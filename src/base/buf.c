@@ -75,15 +75,20 @@ void hf_buf_add_char(struct hf_buf *b, char c)
     hf_buf_add(b, (struct hf_span) { &c, 1 });
 }
 
-void hf_buf_add_u64(struct hf_buf *b, uint64_t value)
+struct hf_span hf_digits(char room[HF_DIGITS_MAX], uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof digits;
+    size_t at = HF_DIGITS_MAX;
     do {
-        digits[--at] = (char)('0' + value % 10);
+        room[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value);
-    hf_buf_add(b, (struct hf_span) { digits + at, sizeof digits - at });
+    return (struct hf_span) { room + at, HF_DIGITS_MAX - at };
+}
+
+void hf_buf_add_u64(struct hf_buf *b, uint64_t value)
+{
+    char room[HF_DIGITS_MAX];
+    hf_buf_add(b, hf_digits(room, value));
 }
 
 void hf_buf_printf(struct hf_buf *b, const char *format, ...)

@@ -42,6 +42,9 @@ void hf_buf_add(struct hf_buf *b, struct hf_span bytes);
 void hf_buf_add_str(struct hf_buf *b, const char *text);
 void hf_buf_add_char(struct hf_buf *b, char c);
 void hf_buf_add_u64(struct hf_buf *b, uint64_t value);
+enum { HF_DIGITS_MAX = 20 };
+/* The decimal digits of `value`, right-aligned in `room`. */
+struct hf_span hf_digits(char room[HF_DIGITS_MAX], uint64_t value);
 void hf_buf_printf(struct hf_buf *b, const char *format, ...) HF_PRINTF(2, 3);
 
 void hf_buf_consume(struct hf_buf *b, size_t n); /* drops `n` bytes at the front */

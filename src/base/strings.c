@@ -50,3 +50,10 @@ bool hf_strings_same(char *const *a, char *const *b)
             return false;
     return true;
 }
+
+char hf_prefix_char(char c)
+{
+    const bool stays = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-';
+    return stays ? c : '_';
+}

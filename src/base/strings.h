@@ -18,4 +18,7 @@ void hf_strings_add(char ***list, char *owned); /* takes the string */
 size_t hf_strings_count(char *const *list);
 bool hf_strings_same(char *const *a, char *const *b);
 
+/* As a character stands in the prefix of a server's names: itself, or '_'. */
+char hf_prefix_char(char c);
+
 #endif

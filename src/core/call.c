@@ -37,15 +37,19 @@ struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
     struct hf_engine *engine = runtime->server->engine;
     const uint32_t index = id & (HF_CALLS_MAX - 1);
     struct hf_call *call = index < engine->call_cap ? engine->calls[index] : NULL;
-    return call && call->id == id && call->runtime == runtime && call->stage == HF_CALL_SENT ? call
-                                                                                             : NULL;
+    if (!call || call->id != id || call->runtime != runtime)
+        return NULL;
+    /* a streaming decoder answers as soon as it has the closing brace, newline or not */
+    const bool is_whole = call->stage == HF_CALL_SENT ||
+                          (call->stage == HF_CALL_WRITING && call->extent.brace < runtime->written);
+    return is_whole ? call : NULL;
 }
 
 static void free_call(void *p)
 {
     struct hf_call *call = p;
     hf_free(call->own_name);
-    hf_free(call->text);
+    hf_free(call->own_text);
     hf_free(call);
 }
 
@@ -57,10 +61,12 @@ static void bury_call(struct hf_call *call)
     hf_bury(engine, free_call, call);
 }
 
+/* `room` bytes stand behind the call, in the same piece of memory. */
 static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *session,
-                                 const struct hf_method *method)
+                                 const struct hf_method *method, size_t room)
 {
-    struct hf_call *call = hf_new(struct hf_call);
+    struct hf_call *call = hf_realloc(NULL, sizeof *call + room);
+    *call = (struct hf_call) { 0 };
     call->engine = engine;
     call->session = session;
     call->method = method;
@@ -75,19 +81,12 @@ static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *se
     return NULL;
 }
 
-static struct hf_span digits_of(struct hf_call *call)
-{
-    const int n = snprintf(call->frame.digits, sizeof call->frame.digits, "%llu",
-                           (unsigned long long)call->id);
-    return (struct hf_span) { call->frame.digits, (size_t)n };
-}
-
 struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
                             const struct hf_msg *msg)
 {
     struct hf_engine *engine = session->engine;
     const bool fits = engine->held_bytes + msg->text.n <= engine->limits.max_buffered_bytes;
-    struct hf_call *call = fits ? make_call(engine, session, method) : NULL;
+    struct hf_call *call = fits ? make_call(engine, session, method, msg->text.n + 1) : NULL;
     if (!call) {
         hf_refuse(
             session, msg->id, NULL, HF_ERROR_OVERLOADED,
@@ -96,13 +95,16 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
             "later.");
         return NULL;
     }
-    call->text = hf_span_dup(msg->text);
+    call->text = (char *)(call + 1);
     call->text_length = msg->text.n;
+    memcpy(call->text, msg->text.p, msg->text.n);
     hf_msg_to_one_line(call->text, call->text_length);
+    call->text[call->text_length] = '\n';
     engine->held_bytes += call->text_length;
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
-    hf_call_cut(call, call->client_id, digits_of(call));
+    call->digits = hf_digits(call->frame.digits, call->id);
+    hf_call_cut(call, call->client_id, call->digits);
     hf_list_push(&session->calls, &call->in_session);
     return call;
 }
@@ -111,7 +113,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
                              const struct hf_method *method, struct hf_span params)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_call *call = runtime->is_frozen ? NULL : make_call(engine, NULL, method);
+    struct hf_call *call = runtime->is_frozen ? NULL : make_call(engine, NULL, method, 0);
     if (!call)
         return NULL;
     call->purpose = purpose;
@@ -122,9 +124,9 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
         hf_buf_add_str(&draft, ",\"params\":");
         hf_buf_add(&draft, params);
     }
-    hf_buf_add_char(&draft, '}');
-    call->text = draft.p;
-    call->text_length = hf_buf_len(&draft);
+    hf_buf_add_str(&draft, "}\n");
+    call->text = call->own_text = draft.p;
+    call->text_length = hf_buf_len(&draft) - 1;
     hf_msg_to_one_line(call->text, call->text_length);
     engine->held_bytes += call->text_length;
     hf_call_dispatch(call, runtime);
@@ -213,8 +215,9 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
 
 void hf_call_written(struct hf_call *call, struct hf_runtime *runtime)
 {
-    if (call->stage == HF_CALL_ENDED) { /* cancelled or timed out while its line was half written */
-        cancel_at_server(call, runtime, HF_SPAN(""));
+    if (call->stage == HF_CALL_ENDED) { /* while its line was half written */
+        if (call->is_cancelled)
+            cancel_at_server(call, runtime, HF_SPAN(""));
         bury_call(call);
         return;
     }
@@ -248,6 +251,8 @@ static bool leave_runtime(struct hf_call *call)
             hf_timer_clear(&call->engine->timers, &runtime->stall);
         }
     }
+    if (call->stage == HF_CALL_QUEUED) /* in vain: it was waiting all the same */
+        call->waited_ms += call->engine->now_ms - call->dispatched_ms;
     call->stage = HF_CALL_NEW;
     return half_written;
 }
@@ -292,6 +297,13 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     va_end(args);
     const struct hf_slot *slot = call->slot;
     const struct hf_server *server = slot ? slot->server : NULL;
+    if (call->was_dispatched && server && !hf_error_dispatched(error)) {
+        error = HF_ERROR_OUTCOME_UNKNOWN;
+        (void)snprintf(sentence, sizeof sentence,
+                       "The request was sent to \"%s\", which was lost before it answered, and it "
+                       "could not be repeated (%s). It may have run.",
+                       server->name, reason);
+    }
     struct hf_error_facts facts = {
         .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
@@ -317,19 +329,38 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     runtime->completed_a_call = true;
-    hf_backoff_call_completed(&runtime->server->backoff);
+    if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
+        hf_backoff_call_completed(&runtime->server->backoff);
     hf_send_spliced(call->session, msg->text, msg->id, call->client_id);
     hf_call_end(call);
+}
+
+/* It was answered before the newline of its line went out: that follows on its own. */
+static void leave_newline(struct hf_call *call)
+{
+    struct hf_frame *rest = hf_new(struct hf_frame);
+    assert(call->frame.length - call->frame.sent == 1);
+    rest->pieces[0] = HF_SPAN("\n");
+    rest->count = 1;
+    rest->length = 1;
+    hf_list_add_before(&call->frame.link, &rest->link);
+    hf_unlink(&call->frame.link);
 }
 
 void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 {
     struct hf_runtime *before = call->runtime;
-    (void)leave_runtime(call);
+    if (leave_runtime(call))
+        leave_newline(call);
     call->runtime = NULL;
     call->history = (struct hf_history) { .is_repeatable = call->history.is_repeatable };
+    call->was_dispatched = false;
+    call->evidence = HF_EVIDENCE_UNSENT;
     hf_call_arrive(call, slot);
     hf_runtime_maybe_drained(before);
+    hf_check_call_ended(before);
+    if (before == before->slot->current && before->slot->waiting)
+        hf_slot_flush(before->slot); /* it left a place */
 }
 
 /* ---- lost and cancelled ---- */
@@ -354,6 +385,7 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
         return;
     }
     call->evidence = hf_evidence_of(call->extent, facts);
+    call->was_dispatched |= call->evidence == HF_EVIDENCE_DISPATCHED;
     call->history.byte_taken |= hf_evidence_byte_taken(call->extent, facts);
     switch (hf_evidence_verdict(call->evidence, call->history)) {
     case HF_VERDICT_RESEND: send_again(call); break;

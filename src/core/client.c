@@ -114,6 +114,8 @@ static void set_hello(struct hf_session *session, struct hf_span params)
     if (!server || !server->is_clients_own)
         return;
     struct hf_slot *slot = hf_server_slot(server);
+    if (!slot) /* removed */
+        return;
     slot->owner = session;
     if (slot->attempt)
         hf_runtime_maybe_greet(slot->attempt);
@@ -186,10 +188,9 @@ void hf_held_over(struct hf_call *call)
     hf_call_end(call);
 }
 
-void hf_held_review(struct hf_engine *engine)
+/* A look at a resting server wakes it, and that is news too: one review at a time. */
+static void review_held_once(struct hf_engine *engine)
 {
-    if (engine->held_count == 0)
-        return;
     struct hf_session *session;
     HF_LIST_EACH_SAFE (session, &engine->sessions, struct hf_session, link) {
         for (struct hf_link *at = session->calls.next, *next; at != &session->calls; at = next) {
@@ -199,6 +200,19 @@ void hf_held_review(struct hf_engine *engine)
                 hf_held_over(call);
         }
     }
+}
+
+void hf_held_review(struct hf_engine *engine)
+{
+    engine->review_held = engine->held_count > 0;
+    if (engine->is_reviewing_held)
+        return;
+    engine->is_reviewing_held = true;
+    while (engine->review_held) {
+        engine->review_held = false;
+        review_held_once(engine);
+    }
+    engine->is_reviewing_held = false;
 }
 
 static uint32_t list_wait_ms(const struct hf_session *session)
@@ -222,9 +236,12 @@ static void hold_or_answer(struct hf_session *session, const struct hf_method *m
     call->stage = HF_CALL_HELD;
     session->engine->held_count++;
     call->wait_until_ms = session->engine->now_ms + list_wait_ms(session);
-    if (must_be_held(call))
+    const bool is_held = must_be_held(call);
+    if (call->stage != HF_CALL_HELD) /* a look at the servers has answered it already */
+        return;
+    if (is_held)
         hf_call_arm(call);
-    else if (call->stage == HF_CALL_HELD) /* a look at the servers may have answered it already */
+    else
         hf_held_over(call);
 }
 
@@ -251,6 +268,16 @@ static void route(struct hf_session *session, const struct hf_method *method,
                   const struct hf_msg *msg, const struct hf_target *target, struct hf_span name)
 {
     struct hf_server *server = target->server;
+    if (server->is_removed && session->engine->is_stopping) {
+        hf_refuse(session, msg->id, server, HF_ERROR_UNAVAILABLE, "shutting_down",
+                  "holdfast is shutting down; the call was never sent and is safe to send again.");
+        return;
+    }
+    if (server->is_removed) {
+        hf_send_error(session, msg->id, -32602, "The server \"%s\" was removed from the config",
+                      server->name);
+        return;
+    }
     struct hf_slot *slot = hf_slot_for(server, session, true);
     if (!slot) {
         hf_refuse(
@@ -271,12 +298,12 @@ static void route(struct hf_session *session, const struct hf_method *method,
         msg->params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN("progressToken") });
     if (token.p) {
         call->token = moved(call, msg, token);
-        hf_call_cut(call, call->token, hf_span_of(call->frame.digits));
+        hf_call_cut(call, call->token, call->digits);
     }
     if (method->id == HF_METHOD_RESOURCES_READ || method->id == HF_METHOD_SUBSCRIBE ||
         method->id == HF_METHOD_UNSUBSCRIBE) {
         call->uri = moved(call, msg, name);
-        call->tried = server;
+        call->is_guess = target->is_guess;
     }
     if (call->is_tool_call && server->settings.retry == HF_RETRY_IDEMPOTENT)
         call->history.is_repeatable = target->is_idempotent;
@@ -332,13 +359,20 @@ static void take_uri(struct hf_session *session, const struct hf_method *method,
     }
     if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
         target.server = hf_view_template_server(session, uri);
-    if (!target.server)
+    if (!target.server) {
         target.server = next_with_resources(session, NULL);
+        target.is_guess = true;
+    }
     target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
-    if (target.server)
-        route(session, method, msg, &target, uri);
-    else
+    if (!target.server) {
         hf_send_error(session, msg->id, -32002, "Resource not found: no server has resources");
+    } else if (method->id == HF_METHOD_UNSUBSCRIBE &&
+               hf_session_shares(session, target.server, uri)) {
+        hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
+        hf_send_result(session, msg->id, HF_SPAN("{}"));
+    } else {
+        route(session, method, msg, &target, uri);
+    }
 }
 
 static void take_completion(struct hf_session *session, const struct hf_method *method,
@@ -440,7 +474,7 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     struct hf_session *session = call->session;
     struct hf_server *server = call->slot->server;
     const enum hf_method_id method = call->method->id;
-    if (method == HF_METHOD_RESOURCES_READ && !session->only && says_not_found(msg)) {
+    if (method == HF_METHOD_RESOURCES_READ && call->is_guess && says_not_found(msg)) {
         struct hf_server *next = next_with_resources(session, server);
         struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;
         if (slot) {
@@ -530,8 +564,13 @@ void hf_session_message(struct hf_session *session, struct hf_span text, uint64_
     /* 2025-03-26 had batches; each of its messages is answered on its own */
     if (at < text.n && text.p[at] == '[' &&
         hf_json_check(text, session->engine->limits.max_depth, &error)) {
-        for (struct hf_json_iter it = hf_json_iter(text); hf_json_next(&it);)
-            take_one(session, it.value);
+        struct hf_json_iter it = hf_json_iter(text);
+        if (!hf_json_next(&it))
+            hf_send_error(session, HF_SPAN("null"), -32600, "a batch must not be empty");
+        else
+            do
+                take_one(session, it.value);
+            while (hf_json_next(&it));
         return;
     }
     take_one(session, text);

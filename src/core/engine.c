@@ -65,20 +65,20 @@ void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf
 
 void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p)
 {
-    struct hf_grave *grave = hf_new(struct hf_grave);
-    *grave = (struct hf_grave) { engine->graves, bury, p };
-    engine->graves = grave;
+    if (engine->grave_count == engine->grave_cap) {
+        engine->grave_cap = engine->grave_cap ? 2 * engine->grave_cap : 16;
+        engine->graves = hf_realloc(engine->graves, engine->grave_cap * sizeof *engine->graves);
+    }
+    engine->graves[engine->grave_count++] = (struct hf_grave) { bury, p };
 }
 
 void hf_engine_collect(struct hf_engine *engine)
 {
     assert(engine->effect_taken == engine->effect_count);
     engine->effect_taken = engine->effect_count = 0;
-    while (engine->graves) {
-        struct hf_grave *grave = engine->graves;
-        engine->graves = grave->next;
-        grave->bury(grave->p);
-        hf_free(grave);
+    while (engine->grave_count) {
+        const struct hf_grave grave = engine->graves[--engine->grave_count];
+        grave.bury(grave.p);
     }
     hf_arena_reset(&engine->arena);
 }
@@ -155,6 +155,7 @@ void hf_engine_free(struct hf_engine *engine)
     assert(engine->call_count == 0);
     hf_free(engine->calls);
     hf_free(engine->effects);
+    hf_free(engine->graves);
     hf_timers_done(&engine->timers);
     hf_arena_done(&engine->arena);
     hf_free(engine);

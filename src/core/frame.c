@@ -40,8 +40,7 @@ void hf_frame_build(struct hf_call *call)
         add_piece(frame, cut->by);
         from = cut->at + cut->length;
     }
-    add_piece(frame, (struct hf_span) { call->text + from, call->text_length - from });
-    add_piece(frame, HF_SPAN("\n"));
+    add_piece(frame, (struct hf_span) { call->text + from, call->text_length + 1 - from });
     call->extent = (struct hf_extent) { .begun = false };
 }
 
@@ -82,6 +81,7 @@ static void begin_frame(struct hf_frame *frame, uint64_t at)
         return;
     assert(call->stage == HF_CALL_QUEUED && frame->length >= 2);
     call->stage = HF_CALL_WRITING;
+    call->waited_ms += call->engine->now_ms - call->dispatched_ms;
     call->extent = (struct hf_extent) { at, at + frame->length - 2, true };
     call->history.sends++;
 }

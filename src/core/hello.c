@@ -52,11 +52,12 @@ void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
 void hf_slot_relist(struct hf_slot *slot)
 {
     struct hf_engine *engine = slot->server->engine;
-    if (!slot->current)
+    const uint32_t relist_ms = slot->server->settings.relist_ms;
+    if (!slot->current || !relist_ms) /* switched off since */
         return;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_list_again(slot->current, part);
-    hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + slot->server->settings.relist_ms);
+    hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + relist_ms);
 }
 
 void hf_list_dropped(struct hf_runtime *runtime)

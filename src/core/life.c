@@ -84,9 +84,12 @@ void hf_runtime_discard(struct hf_runtime *runtime)
     hf_bury(runtime->server->engine, free_runtime, runtime);
 }
 
+static void report_pending_loss(struct hf_runtime *runtime);
+
 static void release(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
+    report_pending_loss(runtime); /* it could not be killed before its exit was given up on */
     hf_emit(runtime->server->engine, HF_DO_RELEASE)->runtime = runtime;
     hf_runtime_discard(runtime);
     hf_slot_runtime_gone(slot);
@@ -122,8 +125,11 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
         return;
     }
     if (runtime->machine.state != before) {
-        const uint32_t stay_ms = hf_runtime_stay_ms(&runtime->machine, &runtime->server->settings);
-        hf_timer_set(&engine->timers, &runtime->stay, stay_ms ? engine->now_ms + stay_ms : 0);
+        int64_t stay_ms = hf_runtime_stay_ms(&runtime->machine, &runtime->server->settings);
+        if (runtime->machine.state == HF_RUNTIME_KILLING && stay_ms == 0)
+            stay_ms = 1; /* not in this tick: what was taken back is known only after it */
+        hf_timer_set(&engine->timers, &runtime->stay,
+                     stay_ms < 0 ? 0 : engine->now_ms + (uint64_t)stay_ms);
     }
     if (effects & HF_RUNTIME_DO_FREEZE)
         freeze(runtime);
@@ -176,7 +182,7 @@ static void report_loss(struct hf_runtime *runtime)
     }
     if (runtime != slot->current)
         return;
-    runtime->server->state_lost_since = runtime->generation + 1;
+    slot->state_lost_since = runtime->generation + 1;
     const bool clean = runtime->has_exited && WIFEXITED(runtime->wait_status) &&
                        WEXITSTATUS(runtime->wait_status) == 0;
     const bool is_idle = runtime->in_flight == 0 && slot->waiting == 0;

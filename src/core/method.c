@@ -2,7 +2,8 @@
 #include "core/method.h"
 #include <assert.h>
 
-#define ROW(id, name, only_reads) [HF_METHOD_##id] = { HF_METHOD_##id, name, only_reads }
+#define ROW(id, name, only_reads)                                                                  \
+    [HF_METHOD_##id] = { HF_METHOD_##id, name, sizeof name - 1, only_reads }
 static const struct hf_method methods[HF_METHOD_COUNT] = {
     ROW(UNKNOWN, "", false),
     ROW(INITIALIZE, "initialize", false),
@@ -35,7 +36,7 @@ static const struct hf_method methods[HF_METHOD_COUNT] = {
 const struct hf_method *hf_method_find(struct hf_span name)
 {
     for (int id = HF_METHOD_UNKNOWN + 1; id < HF_METHOD_COUNT; id++)
-        if (hf_span_is(name, methods[id].name))
+        if (hf_span_eq(name, (struct hf_span) { methods[id].name, methods[id].length }))
             return &methods[id];
     return &methods[HF_METHOD_UNKNOWN];
 }

@@ -45,6 +45,7 @@ enum hf_method_id {
 struct hf_method {
     enum hf_method_id id;
     const char *name;
+    size_t length;   /* of the name */
     bool only_reads; /* repeatable although dispatched (DESIGN 4) */
 };
 

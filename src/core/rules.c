@@ -1,18 +1,11 @@
 /* rules.c - what an operator lets through, and under which name. */
 #include "base/glob.h"
+#include "base/strings.h"
 #include "core/state.h"
 
 static char **copy_globs(const char *const *globs)
 {
-    size_t count = 0;
-    while (globs && globs[count])
-        count++;
-    if (!globs)
-        return NULL;
-    char **copy = hf_new_array(char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = hf_strdup(globs[i]);
-    return copy;
+    return globs ? hf_strings_copy((char *const *)(uintptr_t)globs) : NULL;
 }
 
 static struct hf_rename *copy_renames(const struct hf_rename *list, size_t count)
@@ -37,13 +30,6 @@ void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec)
     };
 }
 
-static void free_globs(char **globs)
-{
-    for (size_t i = 0; globs && globs[i]; i++)
-        hf_free(globs[i]);
-    hf_free(globs);
-}
-
 static void free_renames(struct hf_rename *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -55,11 +41,34 @@ static void free_renames(struct hf_rename *list, size_t count)
 
 void hf_rules_done(struct hf_rule_set *rules)
 {
-    free_globs(rules->allow);
-    free_globs(rules->deny);
+    hf_strings_free(rules->allow);
+    hf_strings_free(rules->deny);
     free_renames(rules->renames, rules->rename_count);
     free_renames(rules->descriptions, rules->description_count);
     *rules = (struct hf_rule_set) { 0 };
+}
+
+/* No list at all is another rule than an empty one. */
+static bool same_globs(char *const *a, char *const *b)
+{
+    return (a == NULL) == (b == NULL) && hf_strings_same(a, b);
+}
+
+static bool same_renames(const struct hf_rename *a, size_t a_count, const struct hf_rename *b,
+                         size_t b_count)
+{
+    bool same = a_count == b_count;
+    for (size_t i = 0; same && i < a_count; i++)
+        same = hf_span_eq(a[i].from, b[i].from) && hf_span_eq(a[i].to, b[i].to);
+    return same;
+}
+
+bool hf_rules_same(const struct hf_rule_set *a, const struct hf_rule_set *b)
+{
+    return same_globs(a->allow, b->allow) && same_globs(a->deny, b->deny) &&
+           same_renames(a->renames, a->rename_count, b->renames, b->rename_count) &&
+           same_renames(a->descriptions, a->description_count, b->descriptions,
+                        b->description_count);
 }
 
 static bool any_matches(char *const *globs, struct hf_span name)

@@ -102,16 +102,16 @@ unsigned hf_runtime_step(struct hf_runtime_machine *runtime, enum hf_runtime_eve
     return cell->effects;
 }
 
-uint32_t hf_runtime_stay_ms(const struct hf_runtime_machine *runtime, const struct hf_settings *s)
+int64_t hf_runtime_stay_ms(const struct hf_runtime_machine *runtime, const struct hf_settings *s)
 {
     switch (traits[runtime->state].bound) {
-    case BOUND_NONE: return 0;
+    case BOUND_NONE: return -1;
     case BOUND_DRAIN: return s->drain_ms;
     case BOUND_CLOSE: return s->close_ms;
     case BOUND_TERM: return s->term_ms;
     case BOUND_KILL: return s->kill_ms;
     }
-    return 0;
+    return -1;
 }
 
 const char *hf_runtime_state_name(enum hf_runtime_state state)

@@ -63,8 +63,8 @@ struct hf_runtime_machine {
 };
 
 unsigned hf_runtime_step(struct hf_runtime_machine *runtime, enum hf_runtime_event event);
-/* How long the machine may stay where it is; 0: no limit. */
-uint32_t hf_runtime_stay_ms(const struct hf_runtime_machine *runtime, const struct hf_settings *s);
+/* How long the machine may stay where it is; -1: no limit. */
+int64_t hf_runtime_stay_ms(const struct hf_runtime_machine *runtime, const struct hf_settings *s);
 const char *hf_runtime_state_name(enum hf_runtime_state state);
 const char *hf_runtime_event_name(enum hf_runtime_event event);
 

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include "core/state.h"
 
-enum { DRAFT_MAX = 1 << 30 };
+/* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
+static const size_t draft_max = (size_t)2 << 30;
 
 struct hf_buf hf_draft(void)
 {
     struct hf_buf draft;
-    hf_buf_init(&draft, DRAFT_MAX);
+    hf_buf_init(&draft, draft_max);
     return draft;
 }
 

@@ -9,6 +9,8 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     struct hf_session *session = hf_new(struct hf_session);
     session->engine = engine;
     session->only = only;
+    if (only)
+        only->own_sessions++;
     session->shell = shell;
     hf_link_init(&session->calls);
     hf_link_init(&session->asks);
@@ -68,6 +70,24 @@ void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *
     }
 }
 
+bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
+                       struct hf_span uri)
+{
+    const struct hf_session *other;
+    if (server->settings.isolation != HF_ISOLATION_SHARED)
+        return false;
+    HF_LIST_EACH (other, &session->engine->sessions, struct hf_session, link) {
+        const struct hf_subscription *sub;
+        for (struct hf_link *at = other->subscriptions.next;
+             other != session && at != &other->subscriptions; at = at->next) {
+            sub = HF_ITEM(at, struct hf_subscription, link);
+            if (sub->server == server && hf_span_is(uri, sub->uri))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void drop_uses(struct hf_session *session, const struct hf_server *server)
 {
     struct hf_use *use;
@@ -84,11 +104,6 @@ void hf_session_forget(struct hf_session *session, struct hf_server *server)
 {
     hf_session_unsubscribe(session, server, (struct hf_span) { NULL, 0 });
     drop_uses(session, server);
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->tried == server)
-            call->tried = NULL;
-    }
 }
 
 /* ---- finishing: it sends nothing more, and still reads ---- */
@@ -184,5 +199,7 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
     drop_uses(session, NULL);
     hf_timer_clear(&engine->timers, &session->settle);
     hf_unlink(&session->link);
+    if (session->only)
+        hf_server_left(session->only);
     hf_bury(engine, free_session, session);
 }

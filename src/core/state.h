@@ -42,7 +42,7 @@ struct hf_frame {
     unsigned count;
     size_t length, sent;
     char *owned; /* freed with the frame */
-    char digits[24];
+    char digits[HF_DIGITS_MAX];
 };
 
 enum hf_call_stage {
@@ -81,9 +81,11 @@ struct hf_call {
     const struct hf_method *method;
     enum hf_part_id part; /* HF_FOR_LIST, and a client's list */
     uint32_t index;
-    uint64_t id; /* towards servers; 0: not in the table */
-    char *text;
-    size_t text_length;
+    uint64_t id;           /* towards servers; 0: not in the table */
+    struct hf_span digits; /* of the id, in the frame */
+    char *text;            /* a newline follows it */
+    size_t text_length;    /* without that */
+    char *own_text;        /* what `text` of a call of ours is in, or NULL: it stands behind us */
     struct hf_span client_id; /* raw, in text */
     struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
     struct hf_span uri;       /* raw, in text: of a resource request */
@@ -94,13 +96,14 @@ struct hf_call {
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
-    bool is_cancelled, is_tool_call, tried_all;
+    bool was_dispatched;       /* to some generation, and repeated since because it may be */
+    bool is_cancelled, is_tool_call;
+    bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
     struct hf_timer timer;
     double progress_sent;
-    unsigned told_attempt;   /* the attempt number its client was last told of */
-    struct hf_server *tried; /* a resource that several servers may have: the last one asked */
+    unsigned told_attempt; /* the attempt number its client was last told of */
 };
 
 /* The calls of one client that wait for one slot; turns are served in rotation. */
@@ -122,7 +125,8 @@ struct hf_slot {
     bool must_not_overlap;   /* until the old tree is gone */
     bool extra_used;         /* in this step of the schedule */
     bool is_removed;
-    unsigned attempt_number; /* since the last time it was connected */
+    unsigned attempt_number;   /* since the last time it was connected */
+    uint64_t state_lost_since; /* generations below it were lost unplanned */
     struct hf_timer due, idle, relist;
     struct hf_link turns;
     uint32_t waiting;
@@ -141,6 +145,8 @@ struct hf_server {
     struct hf_settings settings;
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_published, close_failed;
+    bool is_forgotten; /* removed and gone; freed after the sessions that came for it alone */
+    unsigned own_sessions;
     char *problem;
     bool problem_may_pass;
     void *shell;
@@ -150,7 +156,6 @@ struct hf_server {
     bool has_part[HF_PART_COUNT];         /* declared by the last runtime that was connected */
     char *greeting;                       /* the last initialize result, raw */
     uint64_t generation;                  /* of the newest runtime */
-    uint64_t state_lost_since;            /* generations below it were lost unplanned */
     char reason[200], last_stderr[256];
     uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
     bool warned_noise, warned_streak;
@@ -240,7 +245,6 @@ struct hf_door { /* the lists of all servers, or of one, under the names of that
 };
 
 struct hf_grave {
-    struct hf_grave *next;
     void (*bury)(void *p);
     void *p;
 };
@@ -257,9 +261,11 @@ struct hf_engine {
     struct hf_effect *effects;
     size_t effect_count, effect_taken, effect_cap;
     struct hf_grave *graves;
+    size_t grave_count, grave_cap;
     uint64_t now_ms, random;
     bool is_stopping;
-    hf_cell_hook on_cell; /* the simulator counts which cells were visited */
+    bool is_reviewing_held, review_held; /* again, when this review is done */
+    hf_cell_hook on_cell;                /* the simulator counts which cells were visited */
     void *on_cell_context;
 };
 
@@ -292,6 +298,9 @@ void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_se
 void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
 
+/* moves.c: what a move of a slot does */
+void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra);
+void hf_slot_probe_later(struct hf_slot *slot);
 /* server.c: slots */
 unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event); /* the effects */
 struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make);
@@ -310,6 +319,7 @@ void hf_server_reason(struct hf_server *server, const char *format, ...) HF_PRIN
 struct hf_slot *hf_server_slot(const struct hf_server *server); /* the shared or first one */
 void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
 void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
+void hf_server_left(struct hf_server *server);    /* by a session that came for it alone */
 
 /* life.c: runtimes */
 struct hf_runtime *hf_runtime_new(struct hf_slot *slot);
@@ -377,6 +387,9 @@ bool hf_session_uses(const struct hf_session *session,
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
 void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *server,
                             struct hf_span uri); /* p NULL: all of that server */
+/* Another client subscribed to the same through the same runtime. */
+bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
+                       struct hf_span uri);
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 
 /* upward.c: what servers send */
@@ -397,7 +410,7 @@ struct hf_view;
 struct hf_target { /* what a name stands for */
     struct hf_server *server;
     struct hf_span own_name; /* raw JSON string; p NULL: as the client wrote it */
-    bool is_idempotent, is_denied;
+    bool is_idempotent, is_denied, is_guess;
 };
 void hf_views_stale(struct hf_server *server, enum hf_part_id part);
 struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, struct hf_span cursor,
@@ -413,6 +426,7 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part,
 /* rules.c */
 void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec);
 void hf_rules_done(struct hf_rule_set *rules);
+bool hf_rules_same(const struct hf_rule_set *a, const struct hf_rule_set *b);
 bool hf_rules_allow(const struct hf_rule_set *rules, struct hf_span name);
 const struct hf_rename *hf_rules_find(const struct hf_rename *list, size_t count,
                                       struct hf_span from);

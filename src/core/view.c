@@ -8,7 +8,7 @@
 #include "base/glob.h"
 #include "core/state.h"
 
-enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000 };
+enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
 
 struct entry {
     struct hf_span name;      /* as published, plain text, in view->names */
@@ -202,16 +202,46 @@ out:
     return is_new;
 }
 
-static size_t count_items(const struct hf_session *session, enum hf_part_id part, size_t *ret_bytes)
+/* The most that add_published_name may write over a server's own name. */
+static size_t name_overhead(const struct hf_server *server)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < server->rules.rename_count; i++)
+        if (server->rules.renames[i].to.n > longest)
+            longest = server->rules.renames[i].to.n;
+    return strlen(server->prefix) + longest + NAME_MAX_LENGTH;
+}
+
+/* Whether a server's part goes into the view that is being made; `total` counts the bytes so far.
+ * What would make the view larger than our memory bound stays out, as if its server had not listed
+ * it. */
+static bool is_shown(const struct hf_session *session, const struct hf_server *server,
+                     enum hf_part_id part, uint64_t *total)
+{
+    if (!hf_session_uses(session, server) || !server->is_published || !server->parts[part])
+        return false;
+    const uint64_t bytes = hf_buf_len(&server->parts[part]->bytes);
+    if (*total + bytes > VIEW_BYTES_MAX)
+        return false;
+    *total += bytes;
+    return true;
+}
+
+static size_t count_items(const struct hf_session *session, enum hf_part_id part,
+                          size_t *ret_name_bytes)
 {
     size_t count = 0;
+    uint64_t total = 0;
     const struct hf_server *server;
-    *ret_bytes = 0;
+    *ret_name_bytes = 0;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        if (!hf_session_uses(session, server) || !server->is_published || !server->parts[part])
+        if (!is_shown(session, server, part, &total))
             continue;
-        count += server->parts[part]->count;
-        *ret_bytes += hf_buf_len(&server->parts[part]->bytes);
+        const struct hf_part *source = server->parts[part];
+        count += source->count;
+        *ret_name_bytes += source->count * name_overhead(server);
+        for (size_t i = 0; i < source->count; i++)
+            *ret_name_bytes += source->items[i].name.n;
     }
     return count;
 }
@@ -227,18 +257,19 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     view->born_ms = engine->now_ms;
     view->names = hf_draft();
     view->bytes = hf_draft();
-    /* names must not move while entries point into them: each is at most its own bytes and ours */
-    if (!hf_buf_reserve(&view->names, bytes + count * (2 * NAME_MAX_LENGTH + 130)))
+    /* names must not move while entries point into them */
+    if (!hf_buf_reserve(&view->names, bytes + 1))
         assert(0 && "the parts are bounded");
     view->entries = hf_new_array(struct entry, count + 1);
     for (view->table_size = 8; view->table_size < 2 * count; view->table_size *= 2)
         ;
     view->table = hf_new_array(uint32_t, view->table_size);
+    uint64_t total = 0;
     struct hf_server *server;
     HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
-        struct hf_part *source = server->parts[part];
-        if (!hf_session_uses(session, server) || !server->is_published || !source)
+        if (!is_shown(session, server, part, &total))
             continue;
+        struct hf_part *source = server->parts[part];
         view->sources = hf_realloc(view->sources, (view->source_count + 1) * sizeof *view->sources);
         view->sources[view->source_count++] = hf_part_ref(source);
         for (size_t i = 0; i < source->count; i++)
@@ -343,12 +374,15 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
 
 void hf_server_review(struct hf_server *server)
 {
-    bool is_offered = hf_list_empty(&server->slots) && server->wanted;
+    bool is_offered = false, has_slot = false;
     const struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+        if (slot->is_removed) /* its client has left: that is nobody else's news */
+            continue;
+        has_slot = true;
         is_offered |= hf_slot_is_offered(slot->machine.state);
     }
-    is_offered = is_offered && !server->is_removed;
+    is_offered = (has_slot ? is_offered : server->wanted) && !server->is_removed;
     if (is_offered == server->is_published)
         return;
     server->is_published = is_offered;
@@ -376,7 +410,8 @@ static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *r
     if (hf_json_type(cursor) != HF_JSON_STRING || cursor.n >= sizeof text)
         return false;
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(cursor));
-    if (sscanf(text, "\"v%llu-%llu\"", &version, &page) != 2)
+    int end = 0; /* set only if the closing quote was there too */
+    if (sscanf(text, "\"v%llu-%llu\"%n", &version, &page, &end) != 2 || (size_t)end != cursor.n)
         return false;
     *ret_version = version;
     *ret_page = (size_t)page;
@@ -437,15 +472,16 @@ static bool has_plain_names(const struct hf_server *server)
 
 /* A name that no list has: perhaps of a server that was never listed, or one that is not allowed.
  */
-static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, struct hf_span name,
-                             struct hf_target *ret_target)
+static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part,
+                                struct hf_span name, bool prefixed, struct hf_target *ret_target)
 {
     struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        if (!hf_session_uses(session, server) || server->is_removed)
+        if (!hf_session_uses(session, server) || server->is_removed ||
+            is_prefixed(session, server) != prefixed)
             continue;
         struct hf_span own = name;
-        if (is_prefixed(session, server)) {
+        if (prefixed) {
             const size_t n = strlen(server->prefix);
             if (name.n <= n + 2 || memcmp(name.p, server->prefix, n) != 0 ||
                 memcmp(name.p + n, "__", 2) != 0)
@@ -468,6 +504,14 @@ static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, s
         return true;
     }
     return false;
+}
+
+/* A prefix says whose a name is; only one without may be anybody's. */
+static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, struct hf_span name,
+                             struct hf_target *ret_target)
+{
+    return resolve_unlisted_as(session, part, name, true, ret_target) ||
+           (!ret_target->is_denied && resolve_unlisted_as(session, part, name, false, ret_target));
 }
 
 bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf_span raw_name,

@@ -79,7 +79,7 @@ static bool lost_its_state(struct hf_call *call)
     if (!server->settings.stateful || !call->session)
         return false;
     struct hf_use *use = hf_session_use(call->session, server);
-    const bool lost = use->generation && use->generation < server->state_lost_since;
+    const bool lost = use->generation && use->generation < call->slot->state_lost_since;
     use->generation = call->slot->current->generation;
     if (lost)
         hf_call_fail(
@@ -149,8 +149,8 @@ void hf_slot_review_waiting(struct hf_slot *slot)
 void hf_slot_fail_waiting(struct hf_slot *slot)
 {
     while (!hf_list_empty(&slot->turns)) {
-        struct hf_turn *turn = HF_LIST_FIRST(&slot->turns, struct hf_turn, link);
-        hf_call_refuse_by_state(HF_LIST_FIRST(&turn->calls, struct hf_call, link));
+        const struct hf_turn *turn = HF_ITEM(slot->turns.next, struct hf_turn, link);
+        hf_call_refuse_by_state(HF_ITEM(turn->calls.next, struct hf_call, link));
     }
 }
 

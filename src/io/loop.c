@@ -1,17 +1,20 @@
 /*
  * loop.c - see loop.h.
  *
- *   libuv's epoll  <- timer (wakes us for the alarm), signals
- *                  <- our epoll  <- every watched descriptor
+ *   our epoll  <- every watched descriptor
+ *              <- libuv's epoll  <- signals
  *
  * Watches are not uv_poll handles, because uv_poll (1.44) sets O_NONBLOCK on what it watches
  * (shared with whoever gave us our stdin), turns an error into "EBADF, no events" and stops,
- * refuses the files that epoll refuses, and must be closed in two steps. An epoll of our own,
- * itself watched by libuv, has none of that and costs one more system call a turn.
+ * refuses the files that epoll refuses, and must be closed in two steps. An epoll of our own has
+ * none of that. libuv's descriptor is one of those in it: libuv runs when it has something to do
+ * (signals), and a turn of plain descriptors costs one system call. Its timers are not used: one
+ * alarm is the time-out of that call.
  */
 #include "io/loop.h"
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -45,10 +48,9 @@ struct hook {
 
 struct hf_loop {
     uv_loop_t uv;
-    uv_timer_t timer;
-    uv_poll_t poll; /* on `epoll` */
-    int epoll;
+    int epoll; /* everything watched, and libuv's own descriptor */
     bool in_turn, is_now_fixed;
+    bool is_uv_new; /* a handle was added: libuv arms its descriptor only when it runs */
     uint64_t now_ms, alarm_at_ms;
     struct hook on_alarm, on_turn;
     struct hf_link live, always_ready, freed, signals, guests;
@@ -75,15 +77,22 @@ static void call_watch(struct hf_watch *watch, unsigned events)
         watch->on_ready(watch->context, events);
 }
 
-static void on_epoll(uv_poll_t *poll, int status, int ignored)
+/* Waits, at most so long, and calls whoever is ready. */
+static void call_ready(struct hf_loop *loop, int timeout_ms)
 {
-    (void)ignored;
-    struct hf_loop *loop = poll->data;
     struct epoll_event ready[EVENTS_PER_TURN];
-    assert(status == 0); /* an epoll descriptor has no error condition */
-    const int count = epoll_wait(loop->epoll, ready, EVENTS_PER_TURN, 0);
-    for (int i = 0; i < count; i++)
-        call_watch(ready[i].data.ptr, events_of(ready[i].events));
+    const int count = epoll_wait(loop->epoll, ready, EVENTS_PER_TURN, timeout_ms);
+    bool is_uv_ready = loop->is_uv_new;
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.ptr == loop)
+            is_uv_ready = true;
+        else
+            call_watch(ready[i].data.ptr, events_of(ready[i].events));
+    }
+    if (is_uv_ready) {
+        loop->is_uv_new = false;
+        (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
 }
 
 /* Whoever is called may free any watch, himself too: so one at a time, from a list of its own. */
@@ -168,51 +177,26 @@ static void free_watches(struct hf_link *list)
 uint64_t hf_loop_now_ms(struct hf_loop *loop)
 {
     if (!loop->is_now_fixed) {
-        uv_update_time(&loop->uv);
-        loop->now_ms = uv_now(&loop->uv);
+        loop->now_ms = uv_hrtime() / 1000000;
         loop->is_now_fixed = loop->in_turn;
     }
     return loop->now_ms;
-}
-
-/* It only ends the wait: the turn looks at the alarm by its own now. libuv also runs timers before
- * it waits, and then, with no timer left, would wait for ever: hence the stop. */
-static void on_timer(uv_timer_t *timer)
-{
-    uv_stop(timer->loop);
-}
-
-static void arm_timer(struct hf_loop *loop)
-{
-    const uint64_t uv_now_ms = uv_now(&loop->uv);
-    const uint64_t at_ms = loop->alarm_at_ms;
-    if (at_ms)
-        (void)uv_timer_start(&loop->timer, on_timer, at_ms > uv_now_ms ? at_ms - uv_now_ms : 0, 0);
-    else
-        (void)uv_timer_stop(&loop->timer);
 }
 
 void hf_loop_set_alarm(struct hf_loop *loop, uint64_t at_ms, hf_on_loop *on_alarm, void *context)
 {
     assert(!at_ms || on_alarm);
     loop->on_alarm = (struct hook) { on_alarm, context };
-    if (at_ms == loop->alarm_at_ms)
-        return;
     loop->alarm_at_ms = at_ms;
-    arm_timer(loop);
 }
 
 static void ring_alarm(struct hf_loop *loop)
 {
-    if (!loop->alarm_at_ms)
+    if (!loop->alarm_at_ms || loop->alarm_at_ms > hf_loop_now_ms(loop))
         return;
-    if (loop->alarm_at_ms <= hf_loop_now_ms(loop)) {
-        const struct hook alarm = loop->on_alarm;
-        hf_loop_set_alarm(loop, 0, NULL, NULL);
-        alarm.call(alarm.context);
-    } else if (!uv_is_active((uv_handle_t *)&loop->timer)) {
-        arm_timer(loop); /* libuv's clock went on after this turn's now was fixed */
-    }
+    const struct hook alarm = loop->on_alarm;
+    hf_loop_set_alarm(loop, 0, NULL, NULL);
+    alarm.call(alarm.context);
 }
 
 /* --- signals --- */
@@ -240,6 +224,7 @@ bool hf_loop_on_signal(struct hf_loop *loop, int signum, hf_on_loop *on_signal, 
     int error = uv_signal_init(&loop->uv, &watch->handle);
     assert(error == 0); /* fails only when the process cannot have a pipe, which hf_loop_new saw */
     watch->handle.data = watch;
+    loop->is_uv_new = true;
     error = uv_signal_start(&watch->handle, on_uv_signal, signum);
     if (error) {
         uv_close((uv_handle_t *)&watch->handle, on_signal_closed);
@@ -260,24 +245,17 @@ struct hf_loop *hf_loop_new(void)
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     int error = loop->epoll < 0 ? -errno : uv_loop_init(&loop->uv);
     if (error == 0) {
-        (void)uv_timer_init(&loop->uv, &loop->timer);
-        error = uv_poll_init(&loop->uv, &loop->poll, loop->epoll);
-        if (error) {
-            uv_close((uv_handle_t *)&loop->timer, NULL);
-            (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-            (void)uv_loop_close(&loop->uv);
-        }
+        struct epoll_event want = { .events = EPOLLIN, .data.ptr = loop };
+        if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, uv_backend_fd(&loop->uv), &want) == 0)
+            return loop;
+        error = -errno;
+        (void)uv_loop_close(&loop->uv);
     }
-    if (error) {
-        if (loop->epoll >= 0)
-            close(loop->epoll);
-        hf_free(loop);
-        errno = -error;
-        return NULL;
-    }
-    loop->poll.data = loop;
-    (void)uv_poll_start(&loop->poll, UV_READABLE, on_epoll);
-    return loop;
+    if (loop->epoll >= 0)
+        close(loop->epoll);
+    hf_free(loop);
+    errno = -error;
+    return NULL;
 }
 
 void hf_loop_free(struct hf_loop *loop)
@@ -292,8 +270,6 @@ void hf_loop_free(struct hf_loop *loop)
     HF_LIST_EACH (signal, &loop->signals, struct signal_watch, link)
         if (!uv_is_closing((uv_handle_t *)&signal->handle))
             uv_close((uv_handle_t *)&signal->handle, on_signal_closed);
-    uv_close((uv_handle_t *)&loop->timer, NULL);
-    uv_close((uv_handle_t *)&loop->poll, NULL);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
     const int left = uv_loop_close(&loop->uv);
     assert(left == 0);
@@ -307,22 +283,27 @@ void hf_loop_free(struct hf_loop *loop)
 
 int hf_loop_fd(const struct hf_loop *loop)
 {
-    return uv_backend_fd(&loop->uv);
+    return loop->epoll;
 }
 
 int hf_loop_timeout_ms(struct hf_loop *loop)
 {
-    uv_update_time(&loop->uv);
-    return hf_list_empty(&loop->always_ready) ? uv_backend_timeout(&loop->uv) : 0;
+    if (!hf_list_empty(&loop->always_ready) || loop->is_uv_new)
+        return 0;
+    if (!loop->alarm_at_ms)
+        return -1;
+    const uint64_t now_ms = hf_loop_now_ms(loop);
+    const uint64_t left_ms = loop->alarm_at_ms > now_ms ? loop->alarm_at_ms - now_ms : 0;
+    return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
 void hf_loop_step(struct hf_loop *loop, bool block)
 {
     assert(!loop->in_turn);
+    const int timeout_ms = block ? hf_loop_timeout_ms(loop) : 0;
     loop->in_turn = true;
     loop->is_now_fixed = false;
-    const bool waits = block && hf_list_empty(&loop->always_ready);
-    (void)uv_run(&loop->uv, waits ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    call_ready(loop, timeout_ms);
     call_always_ready(loop);
     ring_alarm(loop);
     if (loop->on_turn.call)

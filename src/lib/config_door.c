@@ -139,11 +139,16 @@ static struct hf_rename *renames_of(const struct hf_pair *pairs, size_t count)
     return renames;
 }
 
-/* Allowing everything is the same as having no rule, and cheaper. */
-static const char *const *rule_or_none(char **globs, const char *all)
+/* Allowing everything is the same as having no rule, and cheaper; allowing nothing is a rule. */
+static const char *const *allow_rule(char **globs)
 {
-    const bool is_none = !globs || !globs[0] || (all && !strcmp(globs[0], all) && !globs[1]);
-    return is_none ? NULL : (const char *const *)globs;
+    const bool is_all = !globs || (globs[0] && !strcmp(globs[0], "*") && !globs[1]);
+    return is_all ? NULL : (const char *const *)globs;
+}
+
+static const char *const *deny_rule(char **globs)
+{
+    return globs && globs[0] ? (const char *const *)globs : NULL;
 }
 
 struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_spec_room *room)
@@ -153,8 +158,8 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
     return (struct hf_server_spec) {
         .name = config->name,
         .settings = config->settings,
-        .allow = rule_or_none(config->allow, "*"),
-        .deny = rule_or_none(config->deny, NULL),
+        .allow = allow_rule(config->allow),
+        .deny = deny_rule(config->deny),
         .renames = room->renames,
         .rename_count = config->rename_count,
         .descriptions = room->descriptions,

@@ -13,6 +13,10 @@
 #include "lib/door.h"
 #include "ops/log.h"
 
+enum { CLOSE_WAIT_MS = 1000 };
+/* Above the largest message that the options allow, with our id in it. */
+static const size_t message_room = (size_t)2 << 30;
+
 struct hf {
     struct hf_shell shell; /* first: the shell is the hf */
     struct hf_limits limits;
@@ -196,6 +200,54 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     return hf;
 }
 
+/* ---- reload: only what changed is touched ---- */
+
+static const struct hf_server_config *config_named(const struct hf_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->server_count; i++)
+        if (!strcmp(config->servers[i].name, name))
+            return &config->servers[i];
+    return NULL;
+}
+
+static void change_server(struct hf *hf, struct hf_server *server,
+                          const struct hf_server_config *from)
+{
+    struct hf_server_config *before = hf_server_shell(server);
+    struct hf_server_config *config = hf_new(struct hf_server_config);
+    const uint64_t now_ms = hf_loop_now_ms(hf->shell.loop);
+    struct hf_spec_room room;
+    hf_server_config_copy(config, from);
+    const struct hf_server_spec spec = hf_door_spec(config, &room);
+    const bool restart = !hf_server_config_same(before, config);
+    const bool switched = before->disabled != config->disabled;
+    hf_server_change(server, &spec, restart && !switched, now_ms);
+    if (switched) /* a switch by hand holds until the file says something else than before */
+        (void)hf_server_op(server, config->disabled ? HF_OP_DISABLE : HF_OP_ENABLE, now_ms);
+    hf_door_spec_done(&room);
+    hf_server_config_done(before);
+    hf_free(before);
+}
+
+void hf_reload(struct hf *hf, const struct hf_config *config)
+{
+    struct hf_server *server = hf_engine_next_server(hf->shell.engine, NULL), *next;
+    for (; server; server = next) {
+        const struct hf_server_config *before = hf_server_shell(server);
+        next = hf_engine_next_server(hf->shell.engine, server);
+        if (!config_named(config, before->name))
+            (void)hf_server_op(server, HF_OP_REMOVE, hf_loop_now_ms(hf->shell.loop));
+    }
+    for (size_t i = 0; i < config->server_count; i++) {
+        server = hf_server_find(hf->shell.engine, hf_span_of(config->servers[i].name));
+        if (server)
+            change_server(hf, server, &config->servers[i]);
+        else
+            add_server(hf, &config->servers[i]);
+    }
+    hf_shell_pump(&hf->shell);
+}
+
 bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE])
 {
     struct hf_err err;
@@ -239,6 +291,23 @@ static void release_all(struct hf *hf)
     }
 }
 
+static void do_nothing(void *context)
+{
+    (void)context;
+}
+
+/* Guards that were let go of kill their trees and are reaped: a matter of less than a millisecond,
+ * and of this second at most. */
+static void reap_guards(struct hf_loop *loop)
+{
+    const uint64_t until_ms = hf_loop_now_ms(loop) + CLOSE_WAIT_MS;
+    hf_loop_on_turn(loop, do_nothing, NULL);
+    while (hf_loop_has_guests(loop) && hf_loop_now_ms(loop) < until_ms) {
+        hf_loop_set_alarm(loop, until_ms, do_nothing, NULL);
+        hf_loop_step(loop, true);
+    }
+}
+
 void hf_close(struct hf *hf)
 {
     if (!hf)
@@ -254,6 +323,7 @@ void hf_close(struct hf *hf)
     release_all(hf);
     free_the_dead(hf);
     hf_engine_free(hf->shell.engine);
+    reap_guards(hf->shell.loop);
     hf_loop_free(hf->shell.loop);
     hf_log_free(hf->log);
     hf_free(hf);
@@ -299,6 +369,11 @@ bool hf_stop_on_signal(struct hf *hf, int signum)
     return hf_loop_on_signal(hf->shell.loop, signum, on_stop_signal, hf);
 }
 
+bool hf_on_signal(struct hf *hf, int signum, void (*on_signal)(void *context), void *context)
+{
+    return hf_loop_on_signal(hf->shell.loop, signum, on_signal, context);
+}
+
 /* ---- clients ---- */
 
 static struct hf_server *find(struct hf *hf, const char *name)
@@ -316,7 +391,7 @@ struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_messag
     client->hf = hf;
     client->on_message = on_message;
     client->context = context;
-    hf_buf_init(&client->message, hf->limits.max_buffered_bytes);
+    hf_buf_init(&client->message, message_room);
     client->session =
         hf_session_open(hf->shell.engine, only, client, hf_loop_now_ms(hf->shell.loop));
     hf_list_push(&hf->clients, &client->link);

@@ -82,16 +82,9 @@ bool hf_server_config_same(const struct hf_server_config *a, const struct hf_ser
 
 /* ---- servers ---- */
 
-static char in_prefixes(char c)
-{
-    const bool stays = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '-';
-    return stays ? c : '_';
-}
-
 static bool same_in_prefixes(const char *a, const char *b)
 {
-    while (*a && *b && in_prefixes(*a) == in_prefixes(*b))
+    while (*a && *b && hf_prefix_char(*a) == hf_prefix_char(*b))
         a++, b++;
     return *a == *b;
 }

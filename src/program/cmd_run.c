@@ -22,8 +22,7 @@ static int run(int argc, char **argv)
         else if (!hf_config_command(line.config, line.name, line.command, error))
             fprintf(stderr, "holdfast run: %s\n", error);
         else
-            code =
-                serve_stdio(line.config, line.name ? line.name : last_part(line.command[0]), "run");
+            code = serve_stdio(&line, line.name ? line.name : last_part(line.command[0]), "run");
     }
     line_done(&line);
     return code;

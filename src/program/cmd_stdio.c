@@ -13,7 +13,7 @@ static int run(int argc, char **argv)
         else if (!line_read_file(&line, "stdio"))
             code = EXIT_FAILED;
         else
-            code = serve_stdio(line.config, NULL, "stdio");
+            code = serve_stdio(&line, NULL, "stdio");
     }
     line_done(&line);
     return code;
@@ -26,7 +26,8 @@ const struct command command_stdio = {
     .help =
         "Starts every server of the `mcpServers` object in FILE and offers them to the client on\n"
         "stdin and stdout under names like server__tool. One server's trouble is not another's.\n"
-        "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json.\n",
+        "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
+        "touches only what changed.\n",
     .takes_options = true,
     .run = run,
 };

@@ -27,6 +27,8 @@ struct line { /* a command line, read */
     const char *file; /* -c FILE */
     const char *name; /* --name N */
     char **command;   /* after "--", ended by NULL */
+    int argc;         /* as it was given: a reload reads it again */
+    char **argv;
 };
 
 /* Options into `config`; what is wrong is said on stderr and false returned. Free with line_done.
@@ -36,7 +38,8 @@ void line_done(struct line *line);
 /* The file of -c, else the usual one, into the config. */
 bool line_read_file(struct line *line, const char *who);
 
-/* Serves stdin and stdout until the client has gone or a signal comes. */
-int serve_stdio(const struct hf_config *config, const char *server, const char *who);
+/* Serves stdin and stdout until the client has gone or a signal comes. `server` NULL: all of the
+ * file, which SIGHUP reads again. */
+int serve_stdio(const struct line *line, const char *server, const char *who);
 
 #endif

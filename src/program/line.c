@@ -37,7 +37,7 @@ static int read_option(struct line *line, const char *who, char **argv)
 
 bool line_read(struct line *line, const char *who, int argc, char **argv)
 {
-    *line = (struct line) { .config = hf_config_new() };
+    *line = (struct line) { .config = hf_config_new(), .argc = argc, .argv = argv };
     for (int i = 1; i < argc;) {
         if (!strcmp(argv[i], "--")) {
             line->command = argv + i + 1;

@@ -5,13 +5,30 @@
 #include <unistd.h>
 #include "command.h"
 
-int serve_stdio(const struct hf_config *config, const char *server, const char *who)
+struct reload {
+    struct hf *hf;
+    const struct line *line;
+    const char *who;
+};
+
+/* A file that is wrong changes nothing: what runs goes on, and the log says why. */
+static void on_hangup(void *context)
+{
+    const struct reload *reload = context;
+    struct line again;
+    if (line_read(&again, reload->who, reload->line->argc, reload->line->argv) &&
+        line_read_file(&again, reload->who))
+        hf_reload(reload->hf, again.config);
+    line_done(&again);
+}
+
+int serve_stdio(const struct line *line, const char *server, const char *who)
 {
     char error[HF_ERROR_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
     /* What a killed guard leaves behind falls to us, so that nothing outlives us. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    struct hf *hf = hf_open(config, error);
+    struct hf *hf = hf_open(line->config, error);
     if (!hf || !hf_log_to(hf, STDERR_FILENO, error) ||
         !hf_serve_stdio(hf, server, STDIN_FILENO, STDOUT_FILENO, error)) {
         fprintf(stderr, "holdfast %s: %s\n", who, error);
@@ -20,6 +37,10 @@ int serve_stdio(const struct hf_config *config, const char *server, const char *
     }
     if (!hf_stop_on_signal(hf, SIGTERM) || !hf_stop_on_signal(hf, SIGINT))
         fprintf(stderr, "holdfast %s: signals cannot be watched; they end it at once\n", who);
+    struct reload reload = { hf, line, who };
+    if (!server && !hf_on_signal(hf, SIGHUP, on_hangup, &reload))
+        fprintf(stderr, "holdfast %s: SIGHUP cannot be watched; it will not reload the file\n",
+                who);
     hf_run(hf);
     hf_close(hf);
     return EXIT_WELL;

@@ -83,11 +83,10 @@ static const char *check_utf8_run(struct checker *c, const char *p)
     return p;
 }
 
-/* From behind the opening quote to behind the closing one. */
-static const char *check_string(struct checker *c, const char *p)
+/* On from a byte that is neither plain nor the closing quote. */
+static const char *check_unplain(struct checker *c, const char *p)
 {
     while (p) {
-        p = hf_scan_unplain(p, c->end);
         if (p == c->end)
             return fail(c, p, "a string is not closed");
         if (*p == '"')
@@ -98,8 +97,18 @@ static const char *check_string(struct checker *c, const char *p)
             p = check_utf8_run(c, p);
         else
             p = fail(c, p, "a control character stands unescaped in a string");
+        if (p)
+            p = hf_scan_unplain(p, c->end);
     }
     return NULL;
+}
+
+/* From behind the opening quote to behind the closing one. Most strings are plain and short, and
+ * most of a message is strings: their way is kept free of calls. */
+static inline const char *check_string(struct checker *c, const char *p)
+{
+    p = hf_scan_unplain(p, c->end);
+    return p < c->end && *p == '"' ? p + 1 : check_unplain(c, p);
 }
 
 /* ---- numbers and words ---- */
@@ -140,13 +149,15 @@ static const char *check_word(struct checker *c, const char *p, struct hf_span w
 
 /* ---- members and containers ---- */
 
-static bool want_key(struct checker *c, struct hf_span raw_key)
+/* `is_plain`: nothing in the key is escaped. */
+static bool want_key(struct checker *c, struct hf_span raw_key, bool is_plain)
 {
-    for (c->wanted = 0; c->wanted < c->key_count; c->wanted++) {
-        if (hf_json_key_is(raw_key, c->keys[c->wanted]))
-            return !c->values[c->wanted].p;
-    }
-    return true;
+    size_t i = 0; /* hf_json_check has no keys at all: NULL + 0 would be undefined */
+    while (i < c->key_count &&
+           !(is_plain ? hf_span_eq(raw_key, c->keys[i]) : hf_json_key_is(raw_key, c->keys[i])))
+        i++;
+    c->wanted = i;
+    return i == c->key_count || !c->values[i].p;
 }
 
 static const char *check_key(struct checker *c, const char *p)
@@ -154,10 +165,12 @@ static const char *check_key(struct checker *c, const char *p)
     if (p == c->end || *p != '"')
         return fail(c, p, "a key in quotes is missing");
     const char *key = p + 1;
-    p = check_string(c, key);
+    p = hf_scan_unplain(key, c->end);
+    const bool is_plain = p < c->end && *p == '"';
+    p = is_plain ? p + 1 : check_unplain(c, p);
     if (!p)
         return NULL;
-    if (c->depth == 1 && !want_key(c, (struct hf_span) { key, (size_t)(p - 1 - key) }))
+    if (c->depth == 1 && !want_key(c, (struct hf_span) { key, (size_t)(p - 1 - key) }, is_plain))
         return fail(c, key - 1, "a key stands twice");
     p = hf_scan_space(p, c->end);
     if (p == c->end || *p != ':')
@@ -172,6 +185,8 @@ static const char *open_container(struct checker *c, const char *p, bool *ret_en
     const bool object = *p == '{';
     const uint64_t bit = UINT64_C(1) << (c->depth % 64);
     uint64_t *word = &c->is_object[c->depth / 64];
+    if (bit == 1)
+        *word = 0; /* the first level that uses it */
     *word = object ? *word | bit : *word & ~bit;
     c->depth++;
     p = hf_scan_space(p + 1, c->end);

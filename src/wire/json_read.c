@@ -236,8 +236,11 @@ static struct reader reader_of(struct hf_span raw)
 /* `raw` is what stands between quotes. */
 static bool raw_is(struct hf_span raw, struct hf_span bytes)
 {
+    /* An escape is longer than what it stands for. */
+    if (raw.n < bytes.n || (raw.n == bytes.n && !hf_span_eq(raw, bytes)))
+        return false;
     if (raw.n == 0 || !memchr(raw.p, '\\', raw.n))
-        return hf_span_eq(raw, bytes);
+        return raw.n == bytes.n;
     struct reader r = reader_of(raw);
     for (size_t i = 0; i < bytes.n; i++) {
         if (read_byte(&r) != (unsigned char)bytes.p[i])

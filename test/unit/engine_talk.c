@@ -235,3 +235,21 @@ const char *names_in(const struct client *c, int id, const char *member)
     }
     return joined;
 }
+
+/* ---- a scene ---- */
+
+struct scene scene_of(struct hf_settings settings)
+{
+    struct scene s = { .w = world_new() };
+    s.server = add_server(s.w, "s", settings);
+    settle(s.w);
+    s.client = greeted_client(s.w, s.server);
+    client_asks(s.client, 900, "tools/list");
+    s.first = newest_child(s.w, s.server);
+    return s;
+}
+
+struct scene scene(void)
+{
+    return scene_of(default_settings());
+}

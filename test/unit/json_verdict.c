@@ -1,5 +1,5 @@
 /* json_verdict.c - one text in hex per line in, "accept" or "reject" per line out; for
- * test/e2e/json_differential.mjs. */
+ * test/e2e/json_differential.test.mjs. */
 #include "wire/json.h"
 #include <stdio.h>
 #include <stdlib.h>

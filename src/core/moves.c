@@ -1,0 +1,222 @@
+/* moves.c - what a move of a slot does: its effects performed, attempts begun, failed and
+ * scheduled. */
+#include <assert.h>
+#include "core/state.h"
+
+/* ---- attempts ---- */
+
+bool hf_slot_has_attempt(const struct hf_slot *slot)
+{
+    return slot->attempt || slot->attempt_waits;
+}
+
+void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
+{
+    struct hf_server *server = slot->server;
+    if (hf_slot_has_attempt(slot)) {
+        slot->attempt_is_extra &= is_extra; /* the schedule has caught up with an extra one */
+        return;
+    }
+    if (server->problem && !server->problem_may_pass) {
+        hf_server_reason(server, "config");
+        if (slot->machine.state == HF_SLOT_CONNECTED)
+            hf_slot_attempt_failed(slot, false); /* changed for the worse: the old one stays */
+        else
+            hf_slot_event(slot, HF_SLOT_EV_SPENT);
+        return;
+    }
+    slot->attempt_is_extra = is_extra;
+    const bool may_overlap = server->settings.overlap && !slot->must_not_overlap;
+    if (!may_overlap && !hf_list_empty(&slot->runtimes)) {
+        slot->attempt_waits = true;
+        return;
+    }
+    slot->attempt_number++;
+    server->attempts++;
+    slot->attempt = hf_runtime_new(slot);
+    hf_note(server->engine, HF_NOTE_DEBUG, server, server->generation, "attempt number=%u extra=%d",
+            slot->attempt_number, is_extra);
+    hf_slot_tell_waiting(slot);
+}
+
+/* One warning for each streak of failures, not one for each failure. */
+static void note_failure(struct hf_server *server, const char *what)
+{
+    hf_note(server->engine, server->warned_streak ? HF_NOTE_DEBUG : HF_NOTE_WARN, server,
+            server->generation, "%s reason=\"%s\" stderr=\"%s\"", what, server->reason,
+            server->last_stderr);
+    server->warned_streak = true;
+}
+
+void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
+{
+    struct hf_server *server = slot->server;
+    const bool is_beside = slot->machine.state == HF_SLOT_CONNECTED;
+    const bool is_probe = slot->machine.state == HF_SLOT_PERMANENTLY_FAILED;
+    note_failure(server, is_beside ? "restart_failed the old one stays" : "attempt_failed");
+    const bool counts = is_charged && !slot->attempt_is_extra && !is_beside && !is_probe;
+    if (counts)
+        hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
+    const bool spent = counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect);
+    hf_slot_event(slot, spent ? HF_SLOT_EV_SPENT : HF_SLOT_EV_FAILED);
+}
+
+static void schedule(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    if (hf_slot_has_attempt(slot))
+        return;
+    if (!slot->due.at_ms) { /* an extra attempt leaves the schedule as it is */
+        const uint64_t now = server->engine->now_ms;
+        if (hf_backoff_spent(&server->backoff, &server->settings.reconnect)) {
+            hf_slot_event(slot, HF_SLOT_EV_SPENT);
+            return;
+        }
+        const uint64_t delay = hf_backoff_delay_ms(&server->backoff, &server->settings.reconnect,
+                                                   hf_random_share(server->engine), now);
+        slot->extra_used = false;
+        if (delay == 0) {
+            hf_slot_event(slot, HF_SLOT_EV_DUE);
+            return;
+        }
+        hf_timer_set(&server->engine->timers, &slot->due, now + delay);
+        hf_note(server->engine, HF_NOTE_INFO, server, server->generation,
+                "next_attempt in_ms=%llu k=%u", (unsigned long long)delay,
+                hf_backoff_k(&server->backoff, &server->settings.reconnect, now));
+    }
+    hf_slot_review_waiting(slot);
+}
+
+void hf_slot_due(struct hf_slot *slot)
+{
+    hf_slot_event(slot, HF_SLOT_EV_DUE);
+}
+
+/* ---- what a move does ---- */
+
+void hf_slot_probe_later(struct hf_slot *slot)
+{
+    const uint32_t probe_ms = slot->server->settings.reconnect.probe_ms;
+    if (probe_ms && (!slot->server->problem || slot->server->problem_may_pass))
+        hf_timer_set(&slot->server->engine->timers, &slot->due,
+                     slot->server->engine->now_ms + probe_ms);
+}
+
+static void do_kill_attempt(struct hf_slot *slot)
+{
+    struct hf_runtime *runtime = slot->attempt;
+    slot->attempt = NULL;
+    slot->attempt_waits = false;
+    if (runtime)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_KILL);
+}
+
+static void do_detach(struct hf_slot *slot)
+{
+    slot->current = NULL;
+    hf_timer_clear(&slot->server->engine->timers, &slot->idle);
+    hf_timer_clear(&slot->server->engine->timers, &slot->relist);
+}
+
+static void do_drain(struct hf_slot *slot)
+{
+    struct hf_runtime *runtime = slot->current;
+    do_detach(slot);
+    if (!runtime)
+        return;
+    hf_runtime_event(runtime, HF_RUNTIME_EV_DRAIN);
+    hf_runtime_maybe_drained(runtime);
+}
+
+static void do_install(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    struct hf_engine *engine = server->engine;
+    struct hf_runtime *runtime = slot->attempt;
+    assert(runtime && runtime->machine.state == HF_RUNTIME_LIVE);
+    slot->attempt = NULL;
+    slot->current = runtime;
+    slot->attempt_number = 0;
+    slot->extra_used = false;
+    hf_timer_clear(&engine->timers, &slot->due);
+    hf_timer_clear(&engine->timers, &runtime->start);
+    if (server->settings.relist_ms)
+        hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + server->settings.relist_ms);
+    server->reconnects += server->backoff.was_connected;
+    hf_backoff_connected(&server->backoff);
+    server->last_connected_ms = engine->now_ms;
+    server->warned_streak = false;
+    hf_free(server->problem); /* whatever it was, it has passed */
+    server->problem = NULL;
+    hf_hello_install(runtime);
+    hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
+            server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
+    hf_slot_touch(slot);
+    hf_restore(runtime);
+    hf_slot_flush(slot);
+}
+
+static void do_fresh_budget(struct hf_slot *slot)
+{
+    hf_backoff_reset(&slot->server->backoff);
+    slot->server->warned_streak = false;
+}
+static void do_attempt(struct hf_slot *slot)
+{
+    hf_slot_begin_attempt(slot, false);
+}
+static void do_extra_attempt(struct hf_slot *slot)
+{
+    hf_slot_begin_attempt(slot, true);
+}
+static void do_unschedule(struct hf_slot *slot)
+{
+    hf_timer_clear(&slot->server->engine->timers, &slot->due);
+}
+
+static const struct {
+    enum hf_slot_effect bit;
+    void (*perform)(struct hf_slot *slot);
+} performers[] = {
+    { HF_SLOT_DO_KILL_ATTEMPT, do_kill_attempt },
+    { HF_SLOT_DO_UNSCHEDULE, do_unschedule },
+    { HF_SLOT_DO_DETACH, do_detach },
+    { HF_SLOT_DO_DRAIN, do_drain },
+    { HF_SLOT_DO_INSTALL, do_install },
+    { HF_SLOT_DO_FAIL_WAITING, hf_slot_fail_waiting },
+    { HF_SLOT_DO_FRESH_BUDGET, do_fresh_budget },
+    { HF_SLOT_DO_ATTEMPT, do_attempt },
+    { HF_SLOT_DO_EXTRA_ATTEMPT, do_extra_attempt },
+    { HF_SLOT_DO_SCHEDULE, schedule },
+    { HF_SLOT_DO_PROBE_LATER, hf_slot_probe_later },
+};
+
+unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
+{
+    struct hf_engine *engine = slot->server->engine;
+    const enum hf_slot_state before = slot->machine.state;
+    const unsigned effects = hf_slot_step(&slot->machine, event);
+    if (engine->on_cell)
+        engine->on_cell(engine->on_cell_context, before, event);
+    if (effects & HF_SLOT_DO_REPORT_BUG) {
+        hf_note(engine, HF_NOTE_ERROR, slot->server, slot->server->generation,
+                "bug state=%s event=%s", hf_slot_state_name(before), hf_slot_event_name(event));
+        return effects;
+    }
+    if (slot->machine.state != before)
+        hf_note(engine, HF_NOTE_INFO, slot->server, slot->server->generation,
+                "state from=%s to=%s on=%s", hf_slot_state_name(before),
+                hf_slot_state_name(slot->machine.state), hf_slot_event_name(event));
+    /* one that is published together with its lists is news once */
+    const bool installs = effects & HF_SLOT_DO_INSTALL;
+    if (slot->machine.state != before && !installs)
+        hf_server_review(slot->server);
+    for (size_t i = 0; i < sizeof performers / sizeof *performers; i++)
+        if (effects & performers[i].bit)
+            performers[i].perform(slot);
+    if (installs)
+        hf_server_review(slot->server);
+    if (slot->machine.state != before)
+        hf_held_review(engine);
+    return effects;
+}

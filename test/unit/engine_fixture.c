@@ -1,0 +1,567 @@
+/* engine_fixture.c - see engine_fixture.h. */
+#include "engine_fixture.h"
+#include <stdarg.h>
+
+enum { BUF_MAX = 1 << 28 };
+
+/* ---- effects ---- */
+
+static void write_to(struct child *c)
+{
+    struct hf_span spans[4];
+    c->wants_write = false;
+    while (c->runtime && !c->is_stdin_closed && !c->has_exited) {
+        const size_t count = hf_runtime_gather(c->runtime, spans, 4);
+        const size_t max = c->manners.pipe_capacity;
+        size_t room = max ? max - hf_buf_len(&c->pipe) : SIZE_MAX, taken = 0;
+        for (size_t i = 0; i < count && taken < room; i++) {
+            const size_t n = spans[i].n < room - taken ? spans[i].n : room - taken;
+            hf_buf_add(&c->pipe, (struct hf_span) { spans[i].p, n });
+            taken += n;
+        }
+        if (taken == 0) {
+            c->wants_write = count > 0;
+            return;
+        }
+        hf_runtime_wrote(c->runtime, taken, c->world->now_ms);
+    }
+}
+
+static void steal_from(struct child *c)
+{
+    const size_t n = hf_buf_len(&c->pipe);
+    c->was_stolen_from = true;
+    hf_buf_clear(&c->pipe);
+    hf_runtime_stolen(c->runtime, (int64_t)n, c->world->now_ms);
+}
+
+static void spawn(struct world *w, struct hf_runtime *runtime)
+{
+    if (w->child_count == CHILDREN_MAX) {
+        printf("# more than %d runtimes\n", CHILDREN_MAX);
+        abort();
+    }
+    struct child *c = &w->children[w->child_count++];
+    *c = (struct child) {
+        .world = w,
+        .runtime = runtime,
+        .server = hf_runtime_server(runtime),
+        .generation = hf_runtime_generation(runtime),
+        .spawned_ms = w->now_ms,
+    };
+    c->manners = *manners_of(w, c->server);
+    hf_buf_init(&c->pipe, BUF_MAX);
+    hf_buf_init(&c->line, BUF_MAX);
+    hf_runtime_set_shell(runtime, c);
+}
+
+static void send_to(struct world *w, const struct hf_effect *effect)
+{
+    struct client *c = hf_session_shell(effect->session);
+    struct hf_buf text;
+    hf_buf_init(&text, BUF_MAX);
+    for (unsigned i = 0; i < effect->piece_count; i++)
+        hf_buf_add(&text, effect->pieces[i]);
+    keep_message(&c->got, hf_buf_span(&text), w->now_ms);
+    hf_buf_done(&text);
+}
+
+static void keep_note(struct world *w, const struct hf_note *note)
+{
+    static const char *const levels[] = { "debug", "info", "warn", "error" };
+    hf_buf_printf(&w->notes, "%s %.*s g%llu %.*s\n", levels[note->level],
+                  note->server.p ? (int)note->server.n : 0, note->server.p ? note->server.p : "",
+                  (unsigned long long)note->generation, HF_FMT(note->text));
+    if (note->level == HF_NOTE_ERROR && hf_span_starts(note->text, HF_SPAN("bug "))) {
+        printf("# %.*s\n", HF_FMT(note->text));
+        w->bugs++;
+    }
+}
+
+static void perform(struct world *w, const struct hf_effect *effect)
+{
+    struct child *c = effect->runtime ? hf_runtime_shell(effect->runtime) : NULL;
+    switch (effect->kind) {
+    case HF_DO_SPAWN: spawn(w, effect->runtime); break;
+    case HF_DO_WRITE: c->wants_write = true; break;
+    case HF_DO_STEAL: steal_from(c); break;
+    case HF_DO_CLOSE_STDIN:
+        c->got_close = c->is_stdin_closed = true;
+        c->closed_ms = w->now_ms;
+        break;
+    case HF_DO_TERM:
+        c->got_term = true;
+        c->termed_ms = w->now_ms;
+        break;
+    case HF_DO_KILL:
+        c->got_kill = true;
+        c->killed_ms = w->now_ms;
+        break;
+    case HF_DO_RELEASE: c->runtime = NULL; break;
+    case HF_DO_SEND: send_to(w, effect); break;
+    case HF_DO_NOTE: keep_note(w, &effect->note); break;
+    case HF_DO_FORGET_SERVER: break;
+    }
+}
+
+bool pump(struct world *w)
+{
+    bool moved = false;
+    struct hf_effect effect;
+    while (hf_engine_next_effect(w->engine, &effect)) {
+        perform(w, &effect);
+        moved = true;
+    }
+    hf_engine_collect(w->engine);
+    for (size_t i = 0; i < w->child_count; i++)
+        if (w->children[i].wants_write) {
+            write_to(&w->children[i]);
+            moved |= !w->children[i].wants_write;
+        }
+    return moved;
+}
+
+/* ---- children that play along ---- */
+
+static void take_line(struct child *c)
+{
+    const struct hf_span text = hf_buf_span(&c->line);
+    keep_message(&c->got, text, c->world->now_ms);
+    hf_buf_clear(&c->line);
+}
+
+static bool read_pipe(struct child *c, size_t bytes)
+{
+    const struct hf_span pipe = hf_buf_span(&c->pipe);
+    const size_t n = bytes < pipe.n ? bytes : pipe.n;
+    for (size_t i = 0; i < n; i++) {
+        if (pipe.p[i] == '\n')
+            take_line(c);
+        else
+            hf_buf_add_char(&c->line, pipe.p[i]);
+    }
+    hf_buf_consume(&c->pipe, n);
+    c->bytes_read += n;
+    if (n && c->manners.pipe_capacity)
+        write_to(c);
+    return n > 0;
+}
+
+static void say(struct child *c, const char *text)
+{
+    if (!c->runtime)
+        return;
+    hf_runtime_bytes_came(c->runtime, c->world->now_ms);
+    hf_runtime_line(c->runtime, hf_span_of(text), c->world->now_ms);
+    pump(c->world); /* effects point into the text */
+}
+
+static void answer(struct child *c, struct hf_span id, const char *member, const char *value)
+{
+    char *text = NULL;
+    if (asprintf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s}", HF_FMT(id), member, value) <
+        0)
+        abort();
+    say(c, text);
+    free(text);
+}
+
+static void answer_initialize(struct child *c, struct hf_span id)
+{
+    const struct manners *m = &c->manners;
+    char *result = NULL;
+    char capabilities[200];
+    (void)snprintf(capabilities, sizeof capabilities, "{\"tools\":{}%s%s}",
+                   m->prompts ? ",\"prompts\":{}" : "",
+                   m->resources ? ",\"resources\":{\"subscribe\":true}" : "");
+    if (asprintf(&result,
+                 "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":%s,\"serverInfo\":{\"name\":"
+                 "\"fake\",\"version\":\"1\"},\"instructions\":\"be kind\"}",
+                 m->capabilities ? m->capabilities : capabilities) < 0)
+        abort();
+    answer(c, id, "result", result);
+    free(result);
+}
+
+static void answer_list(struct child *c, struct hf_span id, const char *member, const char *array)
+{
+    char *result = NULL;
+    if (asprintf(&result, "{\"%s\":%s}", member, array ? array : "[]") < 0)
+        abort();
+    answer(c, id, "result", result);
+    free(result);
+}
+
+static void react(struct child *c, const struct hf_msg *msg)
+{
+    const struct manners *m = &c->manners;
+    if (msg->kind != HF_MSG_REQUEST || m->mute)
+        return;
+    if (hf_span_is(msg->method, "initialize")) {
+        if (m->no_init)
+            answer(c, msg->id, "error", "{\"code\":-32000,\"message\":\"bad day\"}");
+        else
+            answer_initialize(c, msg->id);
+    } else if (hf_span_is(msg->method, "tools/list")) {
+        if (m->no_tools)
+            answer(c, msg->id, "error", "{\"code\":-32000,\"message\":\"no list\"}");
+        else if (!m->stuck_list)
+            answer_list(c, msg->id, "tools", m->tools);
+    } else if (hf_span_is(msg->method, "prompts/list")) {
+        answer_list(c, msg->id, "prompts", m->prompts);
+    } else if (hf_span_is(msg->method, "resources/list")) {
+        answer_list(c, msg->id, "resources", m->resources);
+    } else if (hf_span_is(msg->method, "resources/templates/list")) {
+        answer_list(c, msg->id, "resourceTemplates", m->templates);
+    } else if (hf_span_is(msg->method, "ping")) {
+        if (!m->no_ping)
+            answer(c, msg->id, "result", "{}");
+    } else if (hf_span_is(msg->method, "tools/call") && m->answers_calls) {
+        answer(c, msg->id, "result", "{\"content\":[]}");
+    }
+}
+
+static void end_process(struct child *c, int wait_status)
+{
+    const uint64_t now = c->world->now_ms;
+    c->wants_write = false;
+    if (!c->has_exited) {
+        c->has_exited = true;
+        hf_runtime_exited(c->runtime, wait_status, now);
+        pump(c->world);
+    }
+    if (!c->is_silent && c->runtime) {
+        c->is_silent = true;
+        hf_runtime_silent(c->runtime, now);
+        pump(c->world);
+    }
+}
+
+static void report_tree(struct child *c)
+{
+    if (c->tree_is_gone || !c->runtime)
+        return;
+    c->tree_is_gone = true;
+    hf_runtime_tree_gone(c->runtime, c->world->now_ms);
+}
+
+/* One thing that this child does by itself; false: nothing. */
+static bool act(struct child *c)
+{
+    const struct manners *m = &c->manners;
+    if (!c->runtime)
+        return false;
+    if (!c->is_running && !c->has_exited && !m->never_starts) {
+        if (m->no_exec)
+            hf_runtime_no_exec(c->runtime, "No such file or directory", c->world->now_ms);
+        else
+            child_start(c);
+        c->has_exited = m->no_exec;
+        return true;
+    }
+    if (c->got_kill && !m->survives_kill && !c->tree_is_gone) {
+        end_process(c, KILLED);
+        report_tree(c);
+        return true;
+    }
+    if (c->is_running && !c->has_exited &&
+        ((c->is_stdin_closed && !m->keeps_on_eof) || (c->got_term && !m->deaf_to_term))) {
+        end_process(c, c->is_stdin_closed && !m->keeps_on_eof ? EXIT_0 : 15);
+        return true;
+    }
+    if (!c->has_exited && !m->reads_nothing && read_pipe(c, SIZE_MAX))
+        return true;
+    if (c->handled < c->got.count) {
+        react(c, &c->got.items[c->handled++].msg);
+        return true;
+    }
+    return false;
+}
+
+void settle(struct world *w)
+{
+    bool moved = true;
+    for (int rounds = 0; moved; rounds++) {
+        if (rounds == 100000) {
+            printf("# the world does not come to rest\n");
+            abort();
+        }
+        moved = pump(w);
+        for (size_t i = 0; !w->by_hand && i < w->child_count; i++)
+            moved |= act(&w->children[i]);
+    }
+}
+
+void child_start(struct child *c)
+{
+    c->is_running = true;
+    hf_runtime_started(c->runtime, 1000 + (long)(c - c->world->children), c->world->now_ms);
+    settle(c->world);
+}
+
+void child_fails_to_start(struct child *c, const char *why)
+{
+    c->has_exited = true;
+    hf_runtime_no_exec(c->runtime, why, c->world->now_ms);
+    settle(c->world);
+}
+
+void child_reads(struct child *c, size_t bytes)
+{
+    (void)read_pipe(c, bytes);
+    settle(c->world);
+}
+
+void child_says(struct child *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = format_text(format, args);
+    va_end(args);
+    say(c, text);
+    free(text);
+    settle(c->world);
+}
+
+void child_answers(struct child *c, const char *method, const char *result)
+{
+    const struct message *m = child_last(c, method);
+    if (m)
+        answer(c, m->msg.id, "result", result);
+    else
+        test_fail(__FILE__, __LINE__, method);
+    settle(c->world);
+}
+
+void child_answers_line(struct child *c, size_t line, const char *result)
+{
+    answer(c, c->got.items[line].msg.id, "result", result);
+    settle(c->world);
+}
+
+void child_answers_error(struct child *c, const char *method, int code, const char *message)
+{
+    char *error = NULL;
+    const struct message *m = child_last(c, method);
+    if (!m || asprintf(&error, "{\"code\":%d,\"message\":\"%s\"}", code, message) < 0)
+        abort();
+    answer(c, m->msg.id, "error", error);
+    free(error);
+    settle(c->world);
+}
+
+void child_exits(struct child *c, int wait_status)
+{
+    c->has_exited = true;
+    c->wants_write = false;
+    hf_runtime_exited(c->runtime, wait_status, c->world->now_ms);
+    settle(c->world);
+}
+
+void child_falls_silent(struct child *c)
+{
+    c->is_silent = true;
+    hf_runtime_silent(c->runtime, c->world->now_ms);
+    settle(c->world);
+}
+
+void child_tree_is_gone(struct child *c)
+{
+    report_tree(c);
+    settle(c->world);
+}
+
+void child_dies(struct child *c)
+{
+    end_process(c, KILLED);
+    settle(c->world);
+    report_tree(c);
+    settle(c->world);
+}
+
+/* ---- the world ---- */
+
+struct hf_settings default_settings(void)
+{
+    return (struct hf_settings) {
+        .wait_ms = 45000,
+        .start_timeout_ms = 120000,
+        .list_wait_ms = 10000,
+        .relist_ms = 300000,
+        .reconnect = { .min_ms = 1000,
+                       .max_ms = 30000,
+                       .window_ms = 300000,
+                       .attempts = -1,
+                       .first_attempts = 10,
+                       .probe_ms = 60000 },
+        .liveness = { .timeout_ms = 5000, .gap_ms = 10000, .failures = 3 },
+        .close_ms = 2000,
+        .term_ms = 3000,
+        .kill_ms = 5000,
+        .eof_ms = 1000,
+        .drain_ms = 10000,
+        .stall_ms = 60000,
+        .overlap = true,
+        .max_runtimes = 16,
+        .max_waiting = 1000,
+    };
+}
+
+struct world *world_new_with(struct hf_limits limits)
+{
+    struct world *w = hf_new(struct world);
+    w->now_ms = T0;
+    w->limits = limits;
+    hf_buf_init(&w->notes, BUF_MAX);
+    w->engine = hf_engine_new(&limits, 7);
+    return w;
+}
+
+struct world *world_new(void)
+{
+    return world_new_with((struct hf_limits) { .max_message_bytes = 1 << 26,
+                                               .max_buffered_bytes = 1 << 28,
+                                               .max_depth = 512,
+                                               .page_bytes = 1000000 });
+}
+
+static size_t asked(const struct client *c, struct hf_span id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->sent.count; i++)
+        count += c->sent.items[i].msg.kind == HF_MSG_REQUEST &&
+                 hf_json_same_scalar(c->sent.items[i].msg.id, id);
+    return count;
+}
+
+static size_t answered(const struct client *c, struct hf_span id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->got.count; i++)
+        count += c->got.items[i].msg.kind >= HF_MSG_RESULT && c->got.items[i].msg.id.p &&
+                 hf_json_same_scalar(c->got.items[i].msg.id, id);
+    return count;
+}
+
+static void check_answers(const struct client *c)
+{
+    for (size_t i = 0; i < c->sent.count; i++) {
+        const struct hf_msg *msg = &c->sent.items[i].msg;
+        if (msg->kind != HF_MSG_REQUEST || answered(c, msg->id) <= asked(c, msg->id))
+            continue;
+        printf("# answered too often: %.*s\n", HF_FMT(msg->text));
+        test_fail(__FILE__, __LINE__, "P1: one answer");
+    }
+}
+
+void world_end(struct world *w)
+{
+    settle(w);
+    if (w->bugs)
+        test_fail(__FILE__, __LINE__, "no machine reports a bug");
+    for (size_t i = 0; i < w->client_count; i++)
+        check_answers(&w->clients[i]);
+    hf_engine_free(w->engine);
+    for (size_t i = 0; i < w->client_count; i++) {
+        free_messages(&w->clients[i].got);
+        free_messages(&w->clients[i].sent);
+    }
+    for (size_t i = 0; i < w->child_count; i++) {
+        free_messages(&w->children[i].got);
+        hf_buf_done(&w->children[i].pipe);
+        hf_buf_done(&w->children[i].line);
+    }
+    hf_buf_done(&w->notes);
+    hf_free(w);
+}
+
+void advance(struct world *w, uint64_t ms)
+{
+    const uint64_t end = w->now_ms + ms;
+    uint64_t next;
+    while ((next = hf_engine_next_ms(w->engine)) && next <= end) {
+        if (next > w->now_ms)
+            w->now_ms = next;
+        hf_engine_tick(w->engine, w->now_ms);
+        settle(w);
+    }
+    w->now_ms = end;
+}
+
+size_t notes_with(const struct world *w, const char *part)
+{
+    size_t count = 0;
+    struct hf_span rest = hf_buf_span(&w->notes);
+    while (rest.n) {
+        const char *end = memchr(rest.p, '\n', rest.n);
+        const struct hf_span line = { rest.p, (size_t)(end - rest.p) };
+        count += span_has(line, part);
+        rest = hf_span_from(rest, line.n + 1);
+    }
+    return count;
+}
+
+struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec)
+{
+    struct hf_server_spec with = *spec;
+    struct manners *m = &w->manners[w->server_count];
+    m->tools = "[{\"name\":\"echo\"}]";
+    with.shell = m;
+    struct hf_server *server = hf_server_add(w->engine, &with, w->now_ms);
+    w->servers[w->server_count++] = server;
+    return server; /* not settled: its manners may still be set */
+}
+
+struct hf_server *add_server(struct world *w, const char *name, struct hf_settings settings)
+{
+    return add_spec(w, &(struct hf_server_spec) { .name = name, .settings = settings });
+}
+
+struct manners *manners_of(struct world *w, const struct hf_server *server)
+{
+    (void)w;
+    return hf_server_shell(server);
+}
+
+bool operate(struct world *w, struct hf_server *server, enum hf_op op)
+{
+    const bool done = hf_server_op(server, op, w->now_ms);
+    settle(w);
+    return done;
+}
+
+struct hf_server_status status_of(const struct hf_server *server)
+{
+    struct hf_server_status status;
+    hf_server_status(server, &status);
+    return status;
+}
+
+enum hf_slot_state state_of(const struct hf_server *server)
+{
+    return status_of(server).state;
+}
+
+struct child *newest_child(struct world *w, const struct hf_server *server)
+{
+    for (size_t i = w->child_count; i-- > 0;)
+        if (w->children[i].server == server)
+            return &w->children[i];
+    return NULL;
+}
+
+struct child *child_of(struct world *w, const struct hf_server *server, uint64_t generation)
+{
+    for (size_t i = 0; i < w->child_count; i++)
+        if (w->children[i].server == server && w->children[i].generation == generation)
+            return &w->children[i];
+    return NULL;
+}
+
+size_t spawns_of(const struct world *w, const struct hf_server *server)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->child_count; i++)
+        count += w->children[i].server == server;
+    return count;
+}

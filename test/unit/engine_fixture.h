@@ -1,0 +1,177 @@
+/*
+ * engine_fixture.h - the real engine on a fake world: no process, no pipe, no clock.
+ *
+ * Every effect of the engine is performed at once into records that a test can read: which
+ * runtimes were spawned, what was written to each, what each client was sent. Servers play along as
+ * far as their manners say: a well-behaved one starts, answers initialize and lists, and exits when
+ * it is asked to; calls are left to the test. Nothing here knows how the engine works inside.
+ *
+ * world_end() also checks what must hold in every test: no machine reported a bug, and no request
+ * of any client was answered more often than it was sent.
+ */
+#ifndef HF_ENGINE_FIXTURE_H
+#define HF_ENGINE_FIXTURE_H
+
+#include <stdarg.h>
+#include "core/engine.h"
+#include "test.h"
+#include "wire/jsonrpc.h"
+
+enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 8, TOOLS_MAX = 4000 };
+enum { T0 = 1000000 }; /* the clock's first reading; any value but 0 would do */
+
+struct manners {
+    bool no_exec;      /* cannot be started */
+    bool never_starts; /* is neither started nor refused */
+    bool mute;         /* starts, and answers nothing by itself */
+    bool no_init;      /* answers initialize with an error */
+    bool no_tools;     /* answers tools/list with an error */
+    bool stuck_list;   /* does not answer tools/list */
+    bool no_ping;
+    bool reads_nothing;       /* what is written stays in the pipe */
+    bool keeps_on_eof;        /* does not exit when its stdin is closed */
+    bool deaf_to_term;        /* and not at TERM */
+    bool survives_kill;       /* its tree cannot be killed */
+    bool answers_calls;       /* answers every tools/call with a text of its own */
+    size_t pipe_capacity;     /* 0: no limit */
+    const char *tools;        /* what tools/list answers with: the array */
+    const char *prompts;      /* NULL: no such capability */
+    const char *resources;    /* NULL: no such capability */
+    const char *templates;    /* NULL: an empty list, if there are resources */
+    const char *capabilities; /* NULL: tools, and what else is set above */
+};
+
+struct message { /* one JSON-RPC message, kept */
+    char *text;
+    uint64_t at_ms;
+    struct hf_msg msg;
+};
+
+struct messages {
+    struct message *items;
+    size_t count, cap;
+};
+
+void keep_message(struct messages *list, struct hf_span text, uint64_t now_ms);
+void free_messages(struct messages *list);
+char *format_text(const char *format, va_list args) HF_PRINTF(1, 0); /* for free() */
+
+struct world;
+
+struct child { /* one runtime, seen from outside */
+    struct world *world;
+    struct hf_runtime *runtime; /* NULL once released */
+    struct hf_server *server;
+    uint64_t generation, spawned_ms;
+    struct manners manners;
+    bool is_running, has_exited, is_silent, tree_is_gone, is_stdin_closed;
+    bool got_close, got_term, got_kill, was_stolen_from;
+    bool wants_write;
+    uint64_t closed_ms, termed_ms, killed_ms;
+    struct hf_buf pipe; /* written, not read yet */
+    struct hf_buf line; /* read, not a whole line yet */
+    uint64_t bytes_read;
+    struct messages got; /* lines read */
+    size_t handled;
+};
+
+struct client {
+    struct world *world;
+    struct hf_session *session; /* NULL once closed */
+    struct messages got, sent;
+};
+
+struct world {
+    struct hf_engine *engine;
+    uint64_t now_ms;
+    struct hf_limits limits;
+    struct manners manners[SERVERS_MAX]; /* of the next children, by server */
+    struct hf_server *servers[SERVERS_MAX];
+    size_t server_count;
+    struct child children[CHILDREN_MAX];
+    size_t child_count;
+    struct client clients[CLIENTS_MAX];
+    size_t client_count;
+    struct hf_buf notes; /* one line each: "level server text" */
+    unsigned bugs;
+    bool by_hand; /* children do nothing of themselves */
+};
+
+/* ---- the world ---- */
+
+struct hf_settings default_settings(void); /* DESIGN 12, with minMs 1000 and jitter 0 */
+struct world *world_new(void);
+struct world *world_new_with(struct hf_limits limits);
+void world_end(struct world *w);
+/* Performs all effects and lets the children react, until nothing moves. */
+void settle(struct world *w);
+bool pump(struct world *w);                 /* only performs what is out; false: nothing was */
+void advance(struct world *w, uint64_t ms); /* through every timer on the way */
+size_t notes_with(const struct world *w, const char *part);
+
+struct hf_server *add_server(struct world *w, const char *name, struct hf_settings settings);
+struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec);
+struct manners *manners_of(struct world *w, const struct hf_server *server);
+bool operate(struct world *w, struct hf_server *server, enum hf_op op);
+enum hf_slot_state state_of(const struct hf_server *server);
+struct hf_server_status status_of(const struct hf_server *server);
+#define IS(server, name) (state_of(server) == HF_SLOT_##name)
+
+/* ---- children ---- */
+
+struct child *newest_child(struct world *w, const struct hf_server *server); /* NULL: none yet */
+struct child *child_of(struct world *w, const struct hf_server *server, uint64_t generation);
+size_t spawns_of(const struct world *w, const struct hf_server *server);
+void child_start(struct child *c);
+void child_fails_to_start(struct child *c, const char *why);
+void child_reads(struct child *c, size_t bytes); /* from its stdin */
+void child_says(struct child *c, const char *format, ...) HF_PRINTF(2, 3);
+void child_answers(struct child *c, const char *method, const char *result); /* the last such one */
+void child_answers_error(struct child *c, const char *method, int code, const char *message);
+void child_answers_line(struct child *c, size_t line, const char *result);
+void child_exits(struct child *c, int wait_status);
+void child_falls_silent(struct child *c);
+void child_tree_is_gone(struct child *c);
+void child_dies(struct child *c); /* killed -9 from outside: exit, EOF, the rest of the tree */
+size_t child_got(const struct child *c, const char *method);
+const struct message *child_last(const struct child *c, const char *method); /* NULL: none */
+struct hf_span child_last_id(const struct child *c, const char *method);
+enum { KILLED = 9, EXIT_0 = 0, EXIT_1 = 256 };
+
+/* ---- clients ---- */
+
+struct client *open_client(struct world *w, struct hf_server *only);
+struct client *greeted_client(struct world *w, struct hf_server *only); /* has initialized */
+struct client *greeted_client_with(struct world *w, struct hf_server *only,
+                                   const char *capabilities);
+void client_says(struct client *c, const char *format, ...) HF_PRINTF(2, 3);
+void client_calls(struct client *c, int id, const char *tool);
+void client_cancels(struct client *c, int id);
+void client_asks(struct client *c, int id, const char *method); /* without params */
+void client_leaves(struct client *c);
+
+size_t answers_to(const struct client *c, int id);
+const struct message *answer_to(const struct client *c, int id); /* the last one; NULL: none */
+int error_of(const struct client *c, int id);                    /* 0: none, or a result */
+bool has_result(const struct client *c, int id);
+struct hf_span data_of(const struct client *c, int id, const char *key); /* of error.data, raw */
+bool data_is(const struct client *c, int id, const char *key, const char *raw);
+bool error_says(const struct client *c, int id, const char *part); /* its message */
+size_t heard(const struct client *c, const char *method); /* requests or notifications to it */
+const struct message *last_heard(const struct client *c, const char *method);
+bool span_has(struct hf_span text, const char *part);
+/* The names of a list's answer, in order, joined by commas; static memory. */
+const char *names_in(const struct client *c, int id, const char *member);
+
+/* ---- a scene: one server, its only client with greeting and list, everything at rest ---- */
+
+struct scene {
+    struct world *w;
+    struct hf_server *server;
+    struct client *client; /* at the door of that server alone, so names are plain */
+    struct child *first;
+};
+struct scene scene(void);
+struct scene scene_of(struct hf_settings settings);
+
+#endif

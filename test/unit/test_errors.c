@@ -1,0 +1,113 @@
+/* test_errors.c - the errors a client sees, against DESIGN 7's table. */
+#include "test.h"
+#include "core/errors.h"
+#include "wire/json.h"
+
+/* DESIGN 7, written down a second time. */
+static const struct {
+    enum hf_error error;
+    int code;
+    const char *name;
+    bool dispatched;
+    const char *retry;
+} table[] = {
+    { HF_ERROR_UNAVAILABLE, -31001, "unavailable", false, "later" },
+    { HF_ERROR_DIES_ON_IT, -31001, "unavailable", false, "no" },
+    { HF_ERROR_OUTCOME_UNKNOWN, -31002, "outcome_unknown", true, "check_first" },
+    { HF_ERROR_DISABLED, -31003, "disabled", false, "no" },
+    { HF_ERROR_PERMANENTLY_FAILED, -31004, "permanently_failed", false, "later" },
+    { HF_ERROR_OVERLOADED, -31005, "overloaded", false, "later" },
+    { HF_ERROR_REQUEST_TOO_LARGE, -31006, "too_large", false, "no" },
+    { HF_ERROR_RESULT_TOO_LARGE, -31006, "too_large", true, "check_first" },
+    { HF_ERROR_DENIED, -31007, "denied", false, "no" },
+    { HF_ERROR_STATE_LOST, -31010, "state_lost", false, "now" },
+};
+enum { ROWS = sizeof table / sizeof *table };
+
+static struct hf_span data(struct hf_span error, const char *key)
+{
+    return hf_json_path(error, 2, (struct hf_span[]) { HF_SPAN("data"), hf_span_of(key) });
+}
+
+static bool is_string(struct hf_span value, const char *text)
+{
+    return hf_json_string_is(value, hf_span_of(text));
+}
+
+/* @field A13: a failure says for machines what happened and what to do | DESIGN 7: own codes */
+/* @field A3: each way to fail has a code of its own */
+TEST(each_error_has_its_code_says_whether_it_was_dispatched_and_what_to_do)
+{
+    CHECK((int)ROWS == (int)HF_ERROR_COUNT);
+    for (size_t i = 0; i < ROWS; i++) {
+        struct hf_buf out;
+        hf_buf_init(&out, 4096);
+        const struct hf_error_facts facts = {
+            .sentence = HF_SPAN("A sentence."),
+            .reason = HF_SPAN("why"),
+            .server = HF_SPAN("s"),
+            .state = HF_SPAN("connected"),
+            .evidence = table[i].dispatched ? HF_EVIDENCE_DISPATCHED : HF_EVIDENCE_UNREAD,
+            .generation = 7,
+            .retry_after_ms = -1,
+        };
+        hf_error_write(&out, table[i].error, &facts);
+        const struct hf_span error = hf_buf_span(&out);
+        struct hf_json_error bad;
+        int64_t code;
+        REQUIRE(hf_json_check(error, 10, &bad));
+        CHECK(hf_json_int(hf_json_get(error, HF_SPAN("code")), &code) && code == table[i].code);
+        CHECK(is_string(hf_json_get(error, HF_SPAN("message")), "A sentence."));
+        CHECK(hf_span_is(data(error, "dispatched"), table[i].dispatched ? "true" : "false"));
+        CHECK(hf_span_is(data(error, "retrySafe"), table[i].dispatched ? "false" : "true"));
+        CHECK(is_string(data(error, "retry"), table[i].retry));
+        CHECK(is_string(data(error, "evidence"), table[i].dispatched ? "dispatched" : "unread"));
+        CHECK(is_string(data(error, "server"), "s") &&
+              is_string(data(error, "state"), "connected"));
+        CHECK(hf_span_is(data(error, "generation"), "7"));
+        CHECK(is_string(data(error, "reason"), "why"));
+        CHECK(data(error, "retryAfterMs").p == NULL);
+        CHECK(hf_error_code(table[i].error) == table[i].code);
+        CHECK(strcmp(hf_error_name(table[i].error), table[i].name) == 0);
+        CHECK(hf_error_dispatched(table[i].error) == table[i].dispatched);
+        hf_buf_done(&out);
+    }
+}
+
+TEST(our_codes_lie_outside_of_what_json_rpc_reserves)
+{
+    for (int i = 0; i < HF_ERROR_COUNT; i++)
+        CHECK(hf_error_code((enum hf_error)i) > -32000);
+}
+
+TEST(what_is_not_known_is_left_out_and_the_reason_is_at_least_the_name)
+{
+    struct hf_buf out;
+    hf_buf_init(&out, 4096);
+    const struct hf_error_facts facts = { .sentence = HF_SPAN("x"), .retry_after_ms = 0 };
+    hf_error_write(&out, HF_ERROR_OVERLOADED, &facts);
+    const struct hf_span error = hf_buf_span(&out);
+    CHECK(data(error, "server").p == NULL && data(error, "generation").p == NULL);
+    CHECK(data(error, "state").p == NULL);
+    CHECK(hf_span_is(data(error, "retryAfterMs"), "0")); /* now is known */
+    CHECK(is_string(data(error, "reason"), "overloaded"));
+    hf_buf_done(&out);
+}
+
+TEST(words_of_peers_in_a_sentence_or_reason_cannot_break_the_message)
+{
+    struct hf_buf out;
+    hf_buf_init(&out, 4096);
+    const struct hf_error_facts facts = { .sentence = HF_SPAN("\"},{\n\x01\xff"),
+                                          .reason = HF_SPAN("\\\"}"),
+                                          .server = HF_SPAN("a\"b"),
+                                          .state = HF_SPAN("connected"),
+                                          .retry_after_ms = 15000 };
+    hf_error_write(&out, HF_ERROR_UNAVAILABLE, &facts);
+    const struct hf_span error = hf_buf_span(&out);
+    struct hf_json_error bad;
+    REQUIRE(hf_json_check(error, 10, &bad));
+    CHECK(is_string(data(error, "reason"), "\\\"}") && is_string(data(error, "server"), "a\"b"));
+    CHECK(hf_span_is(data(error, "retryAfterMs"), "15000"));
+    hf_buf_done(&out);
+}

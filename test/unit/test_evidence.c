@@ -1,0 +1,160 @@
+/*
+ * test_evidence.c - what proves that a call never reached its server, byte by byte, and what may be
+ * sent again (DESIGN 4).
+ *
+ * The request under test always lies at [100, 149]: its closing brace is byte 149, its newline 150.
+ */
+#include "test.h"
+#include "core/evidence.h"
+
+enum { START = 100, BRACE = 149, NEWLINE = 150 };
+
+static enum hf_evidence of(uint64_t written, int64_t taken_back)
+{
+    const struct hf_extent extent = { START, BRACE, true };
+    return hf_evidence_of(extent, (struct hf_stream_facts) { written, taken_back });
+}
+
+static bool taken(uint64_t written, int64_t taken_back)
+{
+    const struct hf_extent extent = { START, BRACE, true };
+    return hf_evidence_byte_taken(extent, (struct hf_stream_facts) { written, taken_back });
+}
+
+/* @field A1: whether a call was dispatched is a fact about bytes, decided at every single one */
+/* @field A3: "lost while waiting for the answer" and "never written" are different evidence */
+TEST(written_up_to_each_byte_a_request_is_partial_until_its_closing_brace_is_in_the_pipe)
+{
+    for (uint64_t written = START + 1; written <= NEWLINE + 20; written++) {
+        const enum hf_evidence expected =
+            written <= BRACE ? HF_EVIDENCE_PARTIAL : HF_EVIDENCE_DISPATCHED;
+        CHECK(of(written, 0) == expected);
+        CHECK(of(written, -1) == expected);
+    }
+}
+
+/* @field Y4: the absence of calls that fail although they were provably never read */
+TEST(read_up_to_each_byte_a_request_is_unread_until_its_closing_brace_was_read)
+{
+    for (uint64_t read = 0; read <= NEWLINE + 50; read++) {
+        const uint64_t written = NEWLINE + 51;
+        const enum hf_evidence expected =
+            read <= BRACE ? HF_EVIDENCE_UNREAD : HF_EVIDENCE_DISPATCHED;
+        CHECK(of(written, (int64_t)(written - read)) == expected);
+    }
+}
+
+TEST(only_the_newline_taken_back_proves_nothing)
+{
+    CHECK(of(NEWLINE + 1, 1) == HF_EVIDENCE_DISPATCHED);
+    CHECK(of(NEWLINE + 1, 2) == HF_EVIDENCE_UNREAD); /* brace and newline */
+}
+
+TEST(where_nobody_could_look_into_the_pipe_nothing_is_proven)
+{
+    CHECK(of(NEWLINE + 1, -1) == HF_EVIDENCE_DISPATCHED);
+    CHECK(of(NEWLINE + 1, 0) == HF_EVIDENCE_DISPATCHED);
+    CHECK(of(BRACE, -1) == HF_EVIDENCE_PARTIAL); /* a fact about our own writing stands */
+    CHECK(taken(NEWLINE + 1, -1));               /* and the worse is assumed */
+}
+
+TEST(a_request_of_which_no_byte_was_written_is_unsent_whatever_else_happened)
+{
+    const struct hf_extent never = { .begun = false };
+    for (int64_t back = -1; back <= 200; back++) {
+        const struct hf_stream_facts facts = { 200, back };
+        CHECK(hf_evidence_of(never, facts) == HF_EVIDENCE_UNSENT);
+        CHECK(!hf_evidence_byte_taken(never, facts));
+    }
+}
+
+TEST(a_byte_counts_as_taken_from_the_first_one_that_did_not_come_back)
+{
+    for (uint64_t read = 0; read <= NEWLINE; read++) {
+        const uint64_t written = NEWLINE + 1;
+        CHECK(taken(written, (int64_t)(written - read)) == (read > START));
+        CHECK(taken(START + 10, (int64_t)(START + 10 - (read < START + 10 ? read : START + 10))) ==
+              (read > START));
+    }
+}
+
+TEST(the_very_first_request_of_a_stream_is_judged_alike)
+{
+    const struct hf_extent first = { 0, 0, true }; /* one byte of JSON is the least there is */
+    CHECK(hf_evidence_of(first, (struct hf_stream_facts) { 1, 1 }) == HF_EVIDENCE_UNREAD);
+    CHECK(hf_evidence_of(first, (struct hf_stream_facts) { 2, 1 }) == HF_EVIDENCE_DISPATCHED);
+    CHECK(hf_evidence_of(first, (struct hf_stream_facts) { 2, 2 }) == HF_EVIDENCE_UNREAD);
+    CHECK(!hf_evidence_byte_taken(first, (struct hf_stream_facts) { 2, 2 }));
+}
+
+TEST(offsets_beyond_four_gigabytes_are_still_exact)
+{
+    const uint64_t at = UINT64_C(5) << 32;
+    const struct hf_extent extent = { at, at + 49, true };
+    CHECK(hf_evidence_of(extent, (struct hf_stream_facts) { at + 49, 0 }) == HF_EVIDENCE_PARTIAL);
+    CHECK(hf_evidence_of(extent, (struct hf_stream_facts) { at + 51, 2 }) == HF_EVIDENCE_UNREAD);
+    CHECK(hf_evidence_of(extent, (struct hf_stream_facts) { at + 51, 1 }) ==
+          HF_EVIDENCE_DISPATCHED);
+}
+
+/* ---- what a lost request may do next ---- */
+
+static enum hf_verdict verdict(enum hf_evidence evidence, unsigned sends, bool byte_taken,
+                               bool is_repeatable)
+{
+    return hf_evidence_verdict(evidence, (struct hf_history) { sends, byte_taken, is_repeatable });
+}
+
+/* @field A2: a dispatched call is never sent again by us; the caller decides */
+/* @field A6: nothing counts as idempotent unless somebody said so */
+/* @field X1: the absence of a blind re-send after a death in mid-call */
+TEST(a_dispatched_call_is_never_sent_again_however_often_it_was_tried)
+{
+    for (unsigned sends = 1; sends <= 4; sends++) {
+        CHECK(verdict(HF_EVIDENCE_DISPATCHED, sends, false, false) == HF_VERDICT_UNKNOWN);
+        CHECK(verdict(HF_EVIDENCE_DISPATCHED, sends, true, false) == HF_VERDICT_UNKNOWN);
+    }
+}
+
+/* @field A12: a call is re-sent a bounded number of times | DESIGN 4: three sends, two once taken
+ */
+TEST(a_call_is_sent_at_most_three_times_and_twice_once_a_byte_was_taken)
+{
+    static const enum hf_evidence proven[] = { HF_EVIDENCE_PARTIAL, HF_EVIDENCE_UNREAD };
+    for (size_t i = 0; i < sizeof proven / sizeof *proven; i++) {
+        CHECK(verdict(proven[i], 1, false, false) == HF_VERDICT_RESEND);
+        CHECK(verdict(proven[i], 2, false, false) == HF_VERDICT_RESEND);
+        CHECK(verdict(proven[i], 3, false, false) == HF_VERDICT_DIES_ON_IT);
+        CHECK(verdict(proven[i], 1, true, false) == HF_VERDICT_RESEND);
+        CHECK(verdict(proven[i], 2, true, false) == HF_VERDICT_DIES_ON_IT);
+    }
+}
+
+TEST(a_call_that_never_left_us_is_not_counted_against_itself)
+{
+    for (unsigned sends = 0; sends <= 5; sends++)
+        CHECK(verdict(HF_EVIDENCE_UNSENT, sends, sends > 1, false) == HF_VERDICT_RESEND);
+}
+
+TEST(a_call_turned_away_again_and_again_is_told_so)
+{
+    CHECK(verdict(HF_EVIDENCE_REFUSED, 1, false, false) == HF_VERDICT_RESEND);
+    CHECK(verdict(HF_EVIDENCE_REFUSED, 2, false, false) == HF_VERDICT_RESEND);
+    CHECK(verdict(HF_EVIDENCE_REFUSED, 3, false, false) == HF_VERDICT_REFUSED_AGAIN);
+    CHECK(verdict(HF_EVIDENCE_REFUSED, 2, true, false) == HF_VERDICT_REFUSED_AGAIN);
+}
+
+TEST(a_repeatable_call_is_sent_again_although_dispatched_but_under_the_same_cap)
+{
+    CHECK(verdict(HF_EVIDENCE_DISPATCHED, 1, true, true) == HF_VERDICT_RESEND);
+    CHECK(verdict(HF_EVIDENCE_DISPATCHED, 2, true, true) == HF_VERDICT_UNKNOWN);
+    CHECK(verdict(HF_EVIDENCE_UNREAD, 1, false, true) == HF_VERDICT_RESEND);
+    CHECK(verdict(HF_EVIDENCE_UNREAD, 3, false, true) == HF_VERDICT_DIES_ON_IT);
+}
+
+TEST(evidence_is_called_by_the_names_of_the_design)
+{
+    static const char *const names[] = { "unsent", "partial", "unread", "refused", "dispatched" };
+    for (int i = 0; i < HF_EVIDENCE_COUNT; i++)
+        CHECK(strcmp(hf_evidence_name((enum hf_evidence)i), names[i]) == 0);
+}
