@@ -1,0 +1,228 @@
+/* judge.c - what a client is told, held against what the world knows. */
+#include "sim.h"
+
+static void count_code(struct sim *sim, int32_t code)
+{
+    struct stats *stats = sim->stats;
+    for (size_t i = 0; i < CODES; i++) {
+        if (stats->code_count[i] && stats->code[i] != code)
+            continue;
+        stats->code[i] = code;
+        stats->code_count[i]++;
+        return;
+    }
+}
+
+static bool has_key(const struct request *r)
+{
+    return r->kind <= ASK_UNKNOWN;
+}
+
+/* ---- results ---- */
+
+static uint64_t hash_of(struct hf_span text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < text.n; i++)
+        hash = (hash ^ (unsigned char)text.p[i]) * UINT64_C(1099511628211);
+    return hash ? hash : 1;
+}
+
+static bool lists_name(const struct client *client, const char *own,
+                       const struct instance *instance, struct hf_span result)
+{
+    char name[40];
+    const bool plain = client->only || instance->settings.prefix == HF_PREFIX_NEVER;
+    const int n = snprintf(name, sizeof name, "\"%s%s%s\"", plain ? "" : seat_names[instance->seat],
+                           plain ? "" : "__", own);
+    return memmem(result.p, result.n, name, (size_t)n) != NULL;
+}
+
+static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *msg)
+{
+    struct client *client = &sim->clients[r->client];
+    const uint64_t hash = hash_of(hf_json_get(msg->result, hf_part_traits(r->part)->member));
+    if (client->given[r->part] && client->given[r->part] != hash && !client->told[r->part] &&
+        !sim->is_stopping &&
+        !client->news[r->part == HF_PART_TEMPLATES ? HF_PART_RESOURCES : r->part])
+        sim_broken(sim, PROMISE_P7, "list %d changed and nobody was told", (int)r->part);
+    if (client->session->has_greeted) /* one whose initialize is not answered hears no news */
+        client->given[r->part] = hash;
+    client->told[r->part] = false;
+    if (r->part != HF_PART_TOOLS)
+        return;
+    for (unsigned i = 0; i < sim->instance_count; i++) {
+        struct instance *instance = &sim->instances[i];
+        const struct hf_server *server = instance->server;
+        if (!server || instance->removed || (client->only && client->only != instance))
+            continue;
+        client->knows[i] = lists_name(client, "put", instance, msg->result);
+        const bool known = server->parts[HF_PART_TOOLS] && server->parts[HF_PART_TOOLS]->count;
+        if (client->knows[i] != (known && server->is_published) && instance->lists_tools &&
+            !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping &&
+            instance->settings.isolation == HF_ISOLATION_SHARED)
+            sim_broken(sim, PROMISE_P7, "the tools of %s are %s the list", server->name,
+                       known ? "missing in" : "wrongly in");
+    }
+}
+
+static void judge_result(struct sim *sim, struct request *r, const struct hf_msg *msg)
+{
+    int64_t key = -1;
+    if (r->kind == ASK_LIST)
+        judge_list(sim, r, msg);
+    if (r->kind == ASK_INITIALIZE) /* before it there was no news for this client */
+        memset(sim->clients[r->client].given, 0, sizeof sim->clients[r->client].given);
+    /* what concerns all servers, or was done for another client already, we answer ourselves */
+    const bool ours = (r->kind == ASK_LEVEL && !sim->clients[r->client].only) ||
+                      (r->kind == ASK_UNSUBSCRIBE && r->sends == 0);
+    if (!has_key(r) || ours)
+        return;
+    if (!hf_json_int(hf_json_get(msg->result, HF_SPAN("_k")), &key) || key != r->number)
+        sim_broken(sim, PROMISE_P3, "request %d got the answer of %d", r->number, (int)key);
+    if (r->effects == 0)
+        sim_broken(sim, PROMISE_P3, "request %d succeeded and never ran", r->number);
+    if (r->effects > 1 && !r->repeatable)
+        sim_broken(sim, PROMISE_P2, "request %d succeeded and ran %u times", r->number, r->effects);
+    const struct child *holder = r->holder;
+    sim->stats->answers_after_death +=
+        holder && holder->serial == r->holder_serial && holder->life == DEAD;
+}
+
+/* ---- errors of ours ---- */
+
+struct told {
+    int64_t code, retry_after_ms;
+    bool dispatched, retry_safe;
+    struct hf_span reason, data;
+};
+
+static bool reason_is(const struct told *told, const char *reason)
+{
+    return hf_json_string_is(told->reason, hf_span_of(reason));
+}
+
+/* A clock of the call itself, or its client, ended it; the server's fate did not. */
+static bool ended_by_clock(const struct told *told)
+{
+    return reason_is(told, "timeout") || reason_is(told, "wait_over") ||
+           reason_is(told, "client_finished");
+}
+
+static uint64_t least_deadline(const struct request *r)
+{
+    const uint64_t by = r->sent_ms + r->wait_ms;
+    const uint64_t end = r->sent_ms + r->call_timeout_ms;
+    return r->call_timeout_ms && end < by ? end : by;
+}
+
+static void judge_undispatched(struct sim *sim, struct request *r, const struct told *told)
+{
+    /* a read that the last server did not have goes on to the next, which never saw it */
+    const struct hf_span server = hf_json_get(told->data, HF_SPAN("server"));
+    const bool moved = r->kind == ASK_READ && r->sent_to &&
+                       (r->sent_to->removed ||
+                        !hf_json_string_is(server, hf_span_of(seat_names[r->sent_to->seat])));
+    if (moved)
+        return;
+    r->said_undispatched = true;
+    if (r->whole_reads > 0 || r->effects > 0)
+        sim_broken(sim, PROMISE_P3,
+                   "request %d was read whole, and its client hears it never was "
+                   "sent (%lld, reason %.*s)",
+                   r->number, (long long)told->code, HF_FMT(told->reason));
+    if (told->code != -31001 || request_goes_by_uri(r) || r->clocks_changed)
+        return;
+    if (reason_is(told, "wait_over") && sim->now_ms < r->sent_ms + r->wait_ms)
+        sim_broken(sim, PROMISE_P10, "request %d did not get its whole wait", r->number);
+    if (reason_is(told, "timeout") && sim->now_ms < least_deadline(r))
+        sim_broken(sim, PROMISE_P10, "request %d timed out too early", r->number);
+    const bool in_vain = !reason_is(told, "wait_over") && !reason_is(told, "timeout") &&
+                         !reason_is(told, "shutting_down") && !reason_is(told, "server_dies_on_it");
+    if (in_vain && told->retry_after_ms < 0)
+        sim_broken(sim, PROMISE_P10, "request %d was turned away without a time to retry",
+                   r->number);
+    if (in_vain && sim->now_ms + (uint64_t)told->retry_after_ms <= least_deadline(r))
+        sim_broken(sim, PROMISE_P10,
+                   "request %d was turned away although the next attempt (in %lld ms) is in time",
+                   r->number, (long long)told->retry_after_ms);
+}
+
+static void judge_dispatched(struct sim *sim, struct request *r, const struct told *told)
+{
+    sim->stats->unknowns++;
+    if (ended_by_clock(told))
+        return;
+    if (r->answered_by && r->answered_by == r->holder_serial)
+        sim_broken(sim, PROMISE_P4, "request %d was answered, and its client hears reason %.*s",
+                   r->number, HF_FMT(told->reason));
+    if (r->whole_reads == 0 && !r->steal_failed)
+        sim_broken(sim, PROMISE_P3,
+                   "request %d was never read whole, and its client hears it may "
+                   "have run (reason %.*s)",
+                   r->number, HF_FMT(told->reason));
+}
+
+static void judge_state(struct sim *sim, const struct request *r, const struct told *told)
+{
+    const struct instance *target = r->target;
+    const struct hf_span server = hf_json_get(told->data, HF_SPAN("server"));
+    if (request_goes_by_uri(r) || target->removed)
+        return;
+    if (server.p && !hf_json_string_is(server, hf_span_of(seat_names[target->seat])))
+        sim_broken(sim, PROMISE_P6, "request %d was for %s and went to %.*s", r->number,
+                   seat_names[target->seat], HF_FMT(server));
+    if (told->code == -31003 && target->wanted && !target->removed && !target->off_by_ms)
+        sim_broken(sim, PROMISE_P3, "request %d hears that its server is off; it is on", r->number);
+    if (told->code == -31010 && !target->settings.stateful && !r->clocks_changed)
+        sim_broken(sim, PROMISE_P3, "request %d lost the state of a stateless server", r->number);
+}
+
+static void judge_ours(struct sim *sim, struct request *r, struct told *told)
+{
+    const struct hf_span dispatched = hf_json_get(told->data, HF_SPAN("dispatched"));
+    const struct hf_span retry_safe = hf_json_get(told->data, HF_SPAN("retrySafe"));
+    told->dispatched = hf_json_is_true(dispatched);
+    told->retry_safe = hf_json_is_true(retry_safe);
+    told->reason = hf_json_get(told->data, HF_SPAN("reason"));
+    if (!hf_json_int(hf_json_get(told->data, HF_SPAN("retryAfterMs")), &told->retry_after_ms))
+        told->retry_after_ms = -1;
+    if (!dispatched.p || !retry_safe.p || told->dispatched == told->retry_safe)
+        sim_broken(sim, PROMISE_P3, "request %d: retrySafe is not the opposite of dispatched",
+                   r->number);
+    const bool evidence_says =
+        hf_json_string_is(hf_json_get(told->data, HF_SPAN("evidence")), HF_SPAN("dispatched"));
+    if (evidence_says != told->dispatched)
+        sim_broken(sim, PROMISE_P3, "request %d: evidence and dispatched do not agree", r->number);
+    /* the name of a server that is gone may be one of a server without a prefix */
+    if (!has_key(r) || (r->target->removed && !told->dispatched))
+        return;
+    if (told->dispatched)
+        judge_dispatched(sim, r, told);
+    else
+        judge_undispatched(sim, r, told);
+    judge_state(sim, r, told);
+}
+
+static void judge_error(struct sim *sim, struct request *r, const struct hf_msg *msg)
+{
+    struct told told = { .data = hf_json_get(msg->error, HF_SPAN("data")) };
+    if (!hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &told.code))
+        sim_broken(sim, PROMISE_P3, "request %d failed without a code", r->number);
+    count_code(sim, (int32_t)told.code);
+    if (told.code <= -31001 && told.code >= -31010)
+        judge_ours(sim, r, &told);
+    if (told.code == -32602 && r->knew_its_name && !r->target->removed && r->kind <= ASK_IDEM)
+        sim_broken(sim, PROMISE_P6, "request %d: a name that was given is not known any more",
+                   r->number);
+}
+
+void judge_answer(struct sim *sim, struct request *r, const struct hf_msg *msg)
+{
+    if (msg->kind == HF_MSG_ERROR) {
+        judge_error(sim, r, msg);
+        return;
+    }
+    count_code(sim, 0);
+    judge_result(sim, r, msg);
+}

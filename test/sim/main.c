@@ -1,0 +1,216 @@
+/* main.c - seeds, two workers, and what came of it as TAP.
+ *
+ *   test_sim                      100,000 seeds (or as many as SIM_SEEDS says)
+ *   test_sim --seeds A-B          those
+ *   test_sim --seed N [--trace]   that one, with everything that happened in it */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "sim.h"
+
+enum { WORKERS = 2, FAILURES_MAX = 40, FULL_RUN = 100000 };
+
+static const char *const promise_names[] = {
+#define NAME(id, name) name,
+    PROMISES(NAME)
+#undef NAME
+};
+
+static struct sim the_sim;
+
+static void prepare(struct sim *sim, struct stats *stats, bool trace)
+{
+    sim->stats = stats;
+    sim->trace = trace;
+    hf_buf_init(&sim->scratch, SIZE_MAX / 2);
+    hf_buf_init(&sim->message, SIZE_MAX / 2);
+    hf_buf_init(&sim->got, SIZE_MAX / 2);
+    cells_watch(stats);
+}
+
+static void clean(struct sim *sim)
+{
+    hf_buf_done(&sim->scratch);
+    hf_buf_done(&sim->message);
+    hf_buf_done(&sim->got);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        hf_buf_done(&sim->children[i].in);
+        hf_buf_done(&sim->children[i].out);
+        hf_lines_done(&sim->children[i].lines);
+    }
+}
+
+static void run_seeds(struct stats *stats, uint64_t from, uint64_t to, uint64_t step, bool trace)
+{
+    prepare(&the_sim, stats, trace);
+    for (uint64_t seed = from; seed <= to && stats->failed_seeds < FAILURES_MAX; seed += step) {
+        stats->current_seed = seed;
+        sim_run(&the_sim, seed);
+    }
+    clean(&the_sim);
+}
+
+/* ---- sums ---- */
+
+static void add_codes(struct stats *sum, const struct stats *one)
+{
+    for (size_t i = 0; i < CODES; i++)
+        for (size_t k = 0; one->code_count[i] && k < CODES; k++)
+            if (!sum->code_count[k] || sum->code[k] == one->code[i]) {
+                sum->code[k] = one->code[i];
+                sum->code_count[k] += one->code_count[i];
+                break;
+            }
+}
+
+static void add_broken(struct stats *sum, const struct stats *one)
+{
+    for (size_t p = 0; p < PROMISE_COUNT; p++) {
+        const bool first = one->broken[p].count &&
+                           (!sum->broken[p].count || one->broken[p].seed < sum->broken[p].seed);
+        const uint64_t count = sum->broken[p].count + one->broken[p].count;
+        if (first)
+            sum->broken[p] = one->broken[p];
+        sum->broken[p].count = count;
+    }
+}
+
+static void add(struct stats *sum, const struct stats *one)
+{
+    sum->seeds += one->seeds;
+    sum->events += one->events;
+    sum->spawns += one->spawns;
+    sum->deaths += one->deaths;
+    sum->calls += one->calls;
+    sum->effects += one->effects;
+    sum->unknowns += one->unknowns;
+    sum->answers_after_death += one->answers_after_death;
+    sum->failed_seeds += one->failed_seeds;
+    if (!sum->least_events || one->least_events < sum->least_events)
+        sum->least_events = one->least_events;
+    for (size_t i = 0; i < HF_EVIDENCE_COUNT; i++)
+        sum->resends[i] += one->resends[i];
+    for (size_t s = 0; s < HF_SLOT_STATE_COUNT; s++)
+        for (size_t e = 0; e < HF_SLOT_EVENT_COUNT; e++)
+            sum->slot_cells[s][e] += one->slot_cells[s][e];
+    for (size_t s = 0; s < HF_RUNTIME_STATE_COUNT; s++)
+        for (size_t e = 0; e < HF_RUNTIME_EVENT_COUNT; e++)
+            sum->runtime_cells[s][e] += one->runtime_cells[s][e];
+    add_codes(sum, one);
+    add_broken(sum, one);
+}
+
+/* ---- workers ---- */
+
+/* A worker that dies (an assertion, a sanitizer) leaves the seed it was at. */
+static void take_result(struct stats *sum, const struct stats *one, int status)
+{
+    add(sum, one);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    struct stats died = { 0 };
+    died.broken[PROMISE_INNER].count = died.failed_seeds = 1;
+    died.broken[PROMISE_INNER].seed = one->current_seed;
+    (void)snprintf(died.broken[PROMISE_INNER].text, sizeof died.broken[0].text,
+                   "the worker died at it, wait status %d", status);
+    add(sum, &died);
+}
+
+static void run_workers(struct stats *sum, uint64_t from, uint64_t to)
+{
+    pid_t pids[WORKERS];
+    struct stats *parts = mmap(NULL, WORKERS * sizeof *parts, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (parts == MAP_FAILED)
+        abort();
+    for (int i = 0; i < WORKERS; i++) {
+        pids[i] = fork();
+        if (pids[i] < 0)
+            abort();
+        if (pids[i] == 0) {
+            run_seeds(&parts[i], from + (uint64_t)i, to, WORKERS, false);
+            exit(0);
+        }
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        int status = -1;
+        while (waitpid(pids[i], &status, 0) < 0 && errno == EINTR)
+            ;
+        take_result(sum, &parts[i], status);
+    }
+    (void)munmap(parts, WORKERS * sizeof *parts);
+}
+
+/* ---- telling ---- */
+
+static void print_tables(const struct stats *s)
+{
+    printf(
+        "# table: seeds %llu, events %llu (%.1f a seed, at least %llu), servers %d, clients %d\n",
+        (unsigned long long)s->seeds, (unsigned long long)s->events,
+        s->seeds ? (double)s->events / (double)s->seeds : 0.0, (unsigned long long)s->least_events,
+        SERVERS, CLIENTS);
+    printf("# table: processes started %llu, deaths %llu, calls %llu, effects %llu\n",
+           (unsigned long long)s->spawns, (unsigned long long)s->deaths,
+           (unsigned long long)s->calls, (unsigned long long)s->effects);
+    printf("# table: re-sends: unsent %llu, partial %llu, unread %llu, dispatched (repeatable) "
+           "%llu; outcome unknown or unreadable %llu; answered after the death %llu\n",
+           (unsigned long long)s->resends[HF_EVIDENCE_UNSENT],
+           (unsigned long long)s->resends[HF_EVIDENCE_PARTIAL],
+           (unsigned long long)s->resends[HF_EVIDENCE_UNREAD],
+           (unsigned long long)s->resends[HF_EVIDENCE_DISPATCHED], (unsigned long long)s->unknowns,
+           (unsigned long long)s->answers_after_death);
+    printf("# table: answers by code:");
+    for (size_t i = 0; i < CODES; i++)
+        if (s->code_count[i])
+            printf(" %d:%llu", (int)s->code[i], (unsigned long long)s->code_count[i]);
+    printf("\n");
+}
+
+static bool tell(const char *program, const struct stats *sum, bool is_full_run)
+{
+    int number = 0;
+    print_tables(sum);
+    const bool cells_ok = cells_report(sum, is_full_run);
+    for (size_t p = 0; p < PROMISE_COUNT; p++) {
+        const uint64_t count = sum->broken[p].count;
+        if (count)
+            printf("# seed %llu (the first of %llu): %s\n# replay: %s --seed %llu --trace\n",
+                   (unsigned long long)sum->broken[p].seed, (unsigned long long)count,
+                   sum->broken[p].text, program, (unsigned long long)sum->broken[p].seed);
+        printf("%sok %d - %s\n", count ? "not " : "", ++number, promise_names[p]);
+    }
+    printf("%sok %d - every_cell_of_state_and_event_is_visited_or_explained\n",
+           cells_ok ? "" : "not ", ++number);
+    const bool was_enough = sum->least_events >= 200 || sum->failed_seeds;
+    printf("%sok %d - every_seed_has_at_least_200_events\n", was_enough ? "" : "not ", ++number);
+    printf("1..%d\n", number);
+    return cells_ok && was_enough && !sum->failed_seeds;
+}
+
+int main(int argc, char **argv)
+{
+    static struct stats sum;
+    unsigned long long from = 1, to = FULL_RUN, seed = 0;
+    const char *seeds = getenv("SIM_SEEDS");
+    bool trace = false, one = false;
+    if (seeds)
+        to = strtoull(seeds, NULL, 10);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--trace") == 0)
+            trace = true;
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            one = sscanf(argv[++i], "%llu", &seed) == 1;
+        else if (strcmp(argv[i], "--seeds") != 0 || i + 1 >= argc ||
+                 sscanf(argv[++i], "%llu-%llu", &from, &to) != 2) {
+            fprintf(stderr, "usage: %s [--seed N [--trace] | --seeds A-B]\n", argv[0]);
+            return 2;
+        }
+    }
+    if (one)
+        run_seeds(&sum, seed, seed, 1, trace);
+    else
+        run_workers(&sum, from, to);
+    return tell(argv[0], &sum, !one && to - from + 1 >= FULL_RUN) ? 0 : 1;
+}

@@ -1,0 +1,148 @@
+/* operators.c - settings at random, and switches thrown at the worst moment. */
+#include "sim.h"
+
+const char *const seat_names[SERVERS] = { "alpha", "beta", "gamma" };
+
+struct hf_settings operator_settings(struct sim *sim)
+{
+    return (struct hf_settings) {
+        .lazy = chance(sim, 20),
+        .idle_ms = PICK(sim, 0, 0, 0, 200, 5000),
+        .wait_ms = PICK(sim, 0, 100, 2000, 45000, 45000),
+        .call_timeout_ms = PICK(sim, 0, 0, 0, 50, 1000, 10000),
+        .call_timeout_max_ms = PICK(sim, 0, 20000),
+        .start_timeout_ms = PICK(sim, 50, 5000, 120000),
+        .list_wait_ms = PICK(sim, 0, 100, 10000),
+        .relist_ms = PICK(sim, 0, 1000, 300000),
+        .reconnect = { .min_ms = PICK(sim, 0, 1, 250, 1500, 4000),
+                       .max_ms = PICK(sim, 0, 1000, 30000, 30000),
+                       .jitter = PICK(sim, 0, 1, 2) / 2.0,
+                       .window_ms = PICK(sim, 1000, 300000),
+                       .attempts = (int32_t)PICK(sim, 0, 1, 2, 4, 6) - 1,
+                       .first_attempts = (int32_t)PICK(sim, 0, 2, 4, 11) - 1,
+                       .probe_ms = PICK(sim, 0, 500, 60000) },
+        .liveness = { .timeout_ms = PICK(sim, 1, 50, 5000),
+                      .gap_ms = PICK(sim, 0, 100, 10000),
+                      .failures = PICK(sim, 1, 3) },
+        .close_ms = PICK(sim, 0, 20, 2000),
+        .term_ms = PICK(sim, 0, 20, 3000),
+        .kill_ms = PICK(sim, 0, 100, 5000),
+        .eof_ms = PICK(sim, 0, 20, 1000),
+        .drain_ms = PICK(sim, 0, 50, 10000),
+        .stall_ms = PICK(sim, 1, 100, 60000),
+        .overlap = chance(sim, 60),
+        .stateful = chance(sim, 15),
+        .isolation = chance(sim, 20) ? HF_ISOLATION_SESSION : HF_ISOLATION_SHARED,
+        .max_runtimes = PICK(sim, 2, 5, 16),
+        .max_in_flight = PICK(sim, 0, 0, 1, 2, 8),
+        .max_waiting = PICK(sim, 0, 2, 5, 1000, 1000, 1000, 1000, 1000),
+        .retry = chance(sim, 40) ? HF_RETRY_IDEMPOTENT : HF_RETRY_NEVER,
+        .prefix = HF_PREFIX_ALWAYS,
+    };
+}
+
+/* All that may pass from the order to go until nothing is left. */
+static uint64_t close_bound(const struct hf_settings *s)
+{
+    return (uint64_t)s->drain_ms + s->close_ms + s->term_ms + s->kill_ms + s->eof_ms + 20;
+}
+
+struct instance *operator_add(struct sim *sim, int seat)
+{
+    if (sim->instance_count == INSTANCES)
+        return NULL;
+    struct instance *instance = &sim->instances[sim->instance_count++];
+    *instance = (struct instance) {
+        .seat = seat,
+        .settings = operator_settings(sim),
+        .wanted = chance(sim, 90),
+        .lists_tools = chance(sim, 92),
+        .lists_prompts = chance(sim, 70),
+        .lists_resources = chance(sim, 50),
+        .has_logging = chance(sim, 50),
+    };
+    instance->close_ms = close_bound(&instance->settings);
+    if (seat == 0 && chance(sim, 10))
+        instance->settings.prefix = HF_PREFIX_NEVER;
+    instance->had_problem = !sim->is_calm && chance(sim, 4);
+    const struct hf_server_spec spec = {
+        .name = seat_names[seat],
+        .settings = instance->settings,
+        .disabled = !instance->wanted,
+        .shell = instance,
+        .problem = instance->had_problem ? "no such command" : NULL,
+        .problem_may_pass = chance(sim, 50),
+    };
+    TRACE(sim, "operator adds %s%s", seat_names[seat], spec.problem ? " with a problem" : "");
+    sim->seats[seat] = instance;
+    instance->clients_own = sim->is_run && seat == 0;
+    shell_begin(sim, NULL);
+    instance->server = hf_server_add(sim->engine, &spec, sim->now_ms);
+    if (instance->clients_own)
+        hf_server_set_clients_own(instance->server);
+    shell_end(sim);
+    return instance;
+}
+
+void operator_do(struct sim *sim, struct instance *instance, enum hf_op op)
+{
+    static const char *const verbs[] = { "enables", "disables", "restarts", "reconnects",
+                                         "removes" };
+    const bool was_off = !instance->wanted;
+    TRACE(sim, "operator %s %s", verbs[op], seat_names[instance->seat]);
+    if (op == HF_OP_DISABLE || op == HF_OP_REMOVE) {
+        instance->wanted = false;
+        if (!instance->off_by_ms)
+            instance->off_by_ms = sim->now_ms + instance->close_ms;
+    }
+    instance->removed |= op == HF_OP_REMOVE;
+    if (op == HF_OP_ENABLE)
+        instance->wanted = true;
+    shell_begin(sim, NULL);
+    const bool done = hf_server_op(instance->server, op, sim->now_ms);
+    shell_end(sim);
+    const bool is_restart = op == HF_OP_RESTART || op == HF_OP_RECONNECT;
+    if (is_restart && was_off && done && instance->settings.isolation == HF_ISOLATION_SHARED)
+        sim_broken(sim, PROMISE_P9, "a server that is off could be restarted");
+}
+
+void operator_change(struct sim *sim, struct instance *instance, struct hf_settings settings,
+                     bool restart)
+{
+    TRACE(sim, "operator changes %s", seat_names[instance->seat]);
+    settings.isolation = instance->settings.isolation; /* a reload that changes it adds anew */
+    settings.prefix = instance->settings.prefix;
+    instance->settings = settings;
+    instance->had_problem = false;
+    instance->was_changed = true;
+    const uint64_t close_ms = close_bound(&settings);
+    if (instance->off_by_ms) /* half by the old times, half by the new */
+        instance->off_by_ms += close_ms;
+    instance->close_ms += close_ms;
+    for (int i = 0; i < sim->request_count; i++)
+        sim->requests[i].clocks_changed |= sim->requests[i].target == instance;
+    const struct hf_server_spec spec = { .name = seat_names[instance->seat],
+                                         .settings = settings,
+                                         .shell = instance };
+    shell_begin(sim, NULL);
+    hf_server_change(instance->server, &spec, restart, sim->now_ms);
+    shell_end(sim);
+}
+
+void operator_act(struct sim *sim)
+{
+    const int seat = (int)below(sim, SERVERS);
+    struct instance *instance = sim->seats[seat];
+    if (!instance || instance->removed) {
+        if (chance(sim, 60))
+            (void)operator_add(sim, seat);
+        return;
+    }
+    static const enum hf_op ops[] = { HF_OP_ENABLE,    HF_OP_ENABLE,  HF_OP_DISABLE,
+                                      HF_OP_RESTART,   HF_OP_RESTART, HF_OP_RECONNECT,
+                                      HF_OP_RECONNECT, HF_OP_REMOVE,  HF_OP_ENABLE };
+    if (chance(sim, 10))
+        operator_change(sim, instance, operator_settings(sim), chance(sim, 60));
+    else
+        operator_do(sim, instance, ops[below(sim, sizeof ops / sizeof *ops)]);
+}

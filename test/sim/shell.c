@@ -1,0 +1,240 @@
+/* shell.c - the engine's other shell: performs its effects on the fake world, feeds it what the
+ * world does, and moves the clock.
+ *
+ * It keeps the order of the real one (lib/holdfast.c, backend/stdio.c): effects in the order they
+ * were made, writes at the end of a turn, a line at a time, and no pump inside a pump. The clock
+ * stands while anything can be delivered: a loop that reads late would blame the server. */
+#include <inttypes.h>
+#include "sim.h"
+
+enum { SPANS = 256, LATE_MS = 3 };
+
+/* ---- effects ---- */
+
+static const char *const evidence_names[] = { "unsent", "partial", "unread", "refused",
+                                              "dispatched" };
+
+static void take_note(struct sim *sim, const struct hf_note *note)
+{
+    TRACE(sim, "    note %.*s#%" PRIu64 " %.*s", HF_FMT(note->server), note->generation,
+          HF_FMT(note->text));
+    if (note->level == HF_NOTE_ERROR && hf_span_starts(note->text, HF_SPAN("bug")))
+        sim_broken(sim, PROMISE_INNER, "the engine says: %.*s", HF_FMT(note->text));
+    const struct hf_span resend = HF_SPAN("resend evidence=");
+    if (!hf_span_starts(note->text, resend))
+        return;
+    for (size_t i = 0; i < HF_EVIDENCE_COUNT; i++)
+        if (hf_span_starts(hf_span_from(note->text, resend.n), hf_span_of(evidence_names[i])))
+            sim->stats->resends[i]++;
+}
+
+static void forget(struct sim *sim, struct hf_server *server)
+{
+    struct instance *instance = hf_server_shell(server);
+    TRACE(sim, "    forget server %s", server->name);
+    if (!instance->removed)
+        sim_broken(sim, PROMISE_INNER, "a server was forgotten that nobody removed");
+    instance->forgotten = true;
+    instance->server = NULL;
+    instance->off_by_ms = 0;
+}
+
+static void perform(struct sim *sim, const struct hf_effect *effect)
+{
+    switch (effect->kind) {
+    case HF_DO_SPAWN: (void)child_spawn(sim, effect->runtime); break;
+    case HF_DO_WRITE: ((struct child *)hf_runtime_shell(effect->runtime))->is_dirty = true; break;
+    case HF_DO_STEAL:
+    case HF_DO_CLOSE_STDIN:
+    case HF_DO_TERM:
+    case HF_DO_KILL: child_perform(sim, hf_runtime_shell(effect->runtime), effect->kind); break;
+    case HF_DO_RELEASE: child_release(sim, hf_runtime_shell(effect->runtime)); break;
+    case HF_DO_SEND: client_got(sim, hf_session_shell(effect->session), effect); break;
+    case HF_DO_NOTE: take_note(sim, &effect->note); break;
+    case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
+    }
+}
+
+void shell_begin(struct sim *sim, struct hf_runtime *runtime)
+{
+    sim->events++;
+    sim->in_event = true;
+    check_before(sim, runtime);
+}
+
+void shell_end(struct sim *sim)
+{
+    struct hf_effect effect;
+    while (hf_engine_next_effect(sim->engine, &effect))
+        perform(sim, &effect);
+    sim->in_event = false;
+    if (!sim->has_failed)
+        check_after(sim);
+    hf_engine_collect(sim->engine);
+}
+
+/* ---- writing ---- */
+
+void child_write(struct sim *sim, struct child *child);
+
+void shell_flush(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->child_top && !sim->has_failed; i++) {
+        struct child *child = &sim->children[i];
+        if (child->in_use && child->is_dirty && child->runtime) {
+            child->is_dirty = false;
+            child_write(sim, child);
+        }
+    }
+}
+
+/* ---- what children did becomes events ---- */
+
+static void deliver_news(struct sim *sim, struct child *child)
+{
+    static const char *const names[] = { "started", "no exec", "exited", "tree gone" };
+    struct hf_runtime *runtime = child->runtime;
+    const enum news news = child->news[child->news_head++];
+    TRACE(sim, "child %u: %s", child->serial, names[news]);
+    shell_begin(sim, runtime);
+    switch (news) {
+    case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, sim->now_ms); break;
+    case NEWS_NO_EXEC: hf_runtime_no_exec(runtime, "no such file", sim->now_ms); break;
+    case NEWS_EXITED: hf_runtime_exited(runtime, child->wait_status, sim->now_ms); break;
+    case NEWS_TREE_GONE: hf_runtime_tree_gone(runtime, sim->now_ms); break;
+    }
+    shell_end(sim);
+}
+
+static void take_lines(struct sim *sim, struct child *child, bool is_end)
+{
+    for (struct hf_span line; child->runtime && !sim->has_failed;) {
+        const enum hf_line_kind kind =
+            is_end ? hf_lines_last(&child->lines, &line) : hf_lines_next(&child->lines, &line);
+        if (kind == HF_LINE_NONE)
+            return;
+        if (kind == HF_LINE_WHOLE)
+            TRACE(sim, "child %u says %.*s", child->serial, (int)(line.n < 300 ? line.n : 300),
+                  line.p);
+        shell_begin(sim, child->runtime);
+        if (kind == HF_LINE_WHOLE)
+            hf_runtime_line(child->runtime, line, sim->now_ms);
+        else
+            hf_runtime_line_over(child->runtime, hf_lines_over(&child->lines), sim->now_ms);
+        shell_end(sim);
+    }
+}
+
+static void deliver_bytes(struct sim *sim, struct child *child)
+{
+    size_t room;
+    const size_t there = hf_buf_len(&child->out);
+    size_t n = chance(sim, 60) ? there : 1 + below(sim, (uint32_t)there);
+    char *into = hf_lines_room(&child->lines, 4096, &room);
+    n = n < room ? n : room;
+    memcpy(into, hf_buf_span(&child->out).p, n);
+    hf_buf_consume(&child->out, n);
+    hf_lines_added(&child->lines, n);
+    hf_runtime_bytes_came(child->runtime, sim->now_ms);
+    take_lines(sim, child, false);
+    if (child->runtime && chance(sim, 2))
+        hf_runtime_stderr_line(child->runtime, HF_SPAN("something went wrong"));
+}
+
+static void deliver_end(struct sim *sim, struct child *child)
+{
+    take_lines(sim, child, true);
+    if (!child->runtime || sim->has_failed)
+        return;
+    TRACE(sim, "child %u: end of its stdout", child->serial);
+    child->said_silent = true;
+    shell_begin(sim, child->runtime);
+    hf_runtime_silent(child->runtime, sim->now_ms);
+    shell_end(sim);
+}
+
+/* ---- one step ---- */
+
+enum deed { DO_NEWS, DO_BYTES, DO_END, DO_WRITE, DO_ACT };
+
+static bool can_do(const struct sim *sim, const struct child *child, enum deed deed)
+{
+    if (!child->in_use || (!child->runtime && deed != DO_ACT))
+        return false;
+    switch (deed) {
+    case DO_NEWS: return child->news_head < child->news_count;
+    case DO_BYTES: return !child->said_silent && hf_buf_len(&child->out) > 0;
+    case DO_END: return !child->said_silent && hf_buf_len(&child->out) == 0 && child_has_eof(child);
+    case DO_WRITE:
+        return child->is_blocked && !child->frozen &&
+               child->readable_end - child->read_total < child->capacity;
+    case DO_ACT: return child->wake_ms <= sim->now_ms;
+    }
+    return false;
+}
+
+static void do_deed(struct sim *sim, struct child *child, enum deed deed)
+{
+    switch (deed) {
+    case DO_NEWS: deliver_news(sim, child); break;
+    case DO_BYTES: deliver_bytes(sim, child); break;
+    case DO_END: deliver_end(sim, child); break;
+    case DO_WRITE: child_write(sim, child); break;
+    case DO_ACT: child_act(sim, child); break;
+    }
+}
+
+bool shell_is_quiet(const struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->child_top; i++)
+        for (enum deed deed = DO_NEWS; deed <= DO_ACT; deed++)
+            if (can_do(sim, &sim->children[i], deed) || sim->children[i].is_dirty)
+                return false;
+    return true;
+}
+
+static void pass_time(struct sim *sim)
+{
+    uint64_t next = hf_engine_next_ms(sim->engine);
+    const uint64_t engine_next = next;
+    for (unsigned i = 0; i < sim->child_top; i++) {
+        const struct child *child = &sim->children[i];
+        if (child->in_use && child->wake_ms != UINT64_MAX && (!next || child->wake_ms < next))
+            next = child->wake_ms;
+    }
+    if (!next)
+        return;
+    if (next > sim->now_ms) {
+        const uint64_t gap = next - sim->now_ms;
+        sim->now_ms = chance(sim, 25) ? sim->now_ms + 1 + sim_random(sim) % gap : next;
+        if (chance(sim, 5))
+            sim->now_ms += below(sim, LATE_MS);
+    }
+    if (!engine_next || engine_next > sim->now_ms)
+        return;
+    TRACE(sim, "tick");
+    shell_begin(sim, NULL);
+    hf_engine_tick(sim->engine, sim->now_ms);
+    shell_end(sim);
+    if (!sim->has_failed)
+        check_time(sim);
+}
+
+void shell_step(struct sim *sim)
+{
+    struct child *chosen = NULL;
+    enum deed how = DO_ACT;
+    uint32_t seen = 0;
+    for (unsigned i = 0; i < sim->child_top; i++)
+        for (enum deed deed = DO_NEWS; deed <= DO_ACT; deed++)
+            if (can_do(sim, &sim->children[i], deed) && below(sim, ++seen) == 0) {
+                chosen = &sim->children[i];
+                how = deed;
+            }
+    if (chosen)
+        do_deed(sim, chosen, how);
+    if (!chosen || chance(sim, 85))
+        shell_flush(sim);
+    if (!chosen && shell_is_quiet(sim))
+        pass_time(sim);
+}

@@ -1,0 +1,341 @@
+/*
+ * sim.h - the real core on a fake world and a fake clock: what the simulator's files share.
+ *
+ *   main.c       seeds, workers, TAP          run.c        one seed: chaos, calm, the end
+ *   shell.c      performs effects, feeds events, moves the clock (the engine's other shell)
+ *   world.c      children: pipes, deaths, descendants     talk.c   what children say
+ *   clients.c    clients: what they ask and get           operators.c  settings and switches
+ *   checks.c     the promises, after every event          cells.c  which state × event happened
+ *
+ * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
+ *    clock, no thread, no address in any decision.
+ * 2. The world never asks the engine what is true. It knows from its own pipes who read which byte,
+ *    and judges what clients are told by that.
+ * 3. Looking inside the engine (core/state.h) is for checks, never for choosing what happens next.
+ */
+#ifndef HF_TEST_SIM_H
+#define HF_TEST_SIM_H
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/state.h"
+#include "wire/line.h"
+
+#define PROMISES(X)                                                                                \
+    X(P1, "p1_every_request_is_answered_exactly_once_and_in_time")                                 \
+    X(P2, "p2_no_call_is_run_twice")                                                               \
+    X(P3, "p3_every_error_tells_the_truth_about_how_far_its_call_got")                             \
+    X(P4, "p4_an_answer_written_before_a_death_is_delivered")                                      \
+    X(P5, "p5_an_old_generation_moves_nothing_of_the_current_one")                                 \
+    X(P6, "p6_names_once_given_keep_resolving")                                                    \
+    X(P7, "p7_lists_never_shrink_by_failure_and_news_means_change")                                \
+    X(P8, "p8_a_hanging_server_delays_nobody_else")                                                \
+    X(P9, "p9_disable_and_remove_commit_within_their_bounds")                                      \
+    X(P10, "p10_calls_wait_exactly_when_an_attempt_can_serve_them")                                \
+    X(P12, "p12_every_queue_and_count_stays_within_its_limit")                                     \
+    X(INNER, "the_engines_books_balance_after_every_event")                                        \
+    X(CALM, "when_faults_stop_everything_converges")
+#define PROMISE_ENUM(id, name) PROMISE_##id,
+enum promise { PROMISES(PROMISE_ENUM) PROMISE_COUNT };
+
+enum {
+    SERVERS = 3,
+    CLIENTS = 3,
+    INSTANCES = 24, /* servers added in one run, removed ones included */
+    CHILDREN = 64,
+    REQUESTS = 1024,
+    OPEN_MAX = 96,
+    PENDING_MAX = 48,
+    SEGMENTS = 256,
+    ASKS_MAX = 32,
+    CODES = 16,
+};
+
+/* ---- what is counted over all seeds ---- */
+
+struct stats {
+    uint64_t seeds, events, spawns, deaths, calls, effects, unknowns, answers_after_death;
+    uint64_t resends[HF_EVIDENCE_COUNT];
+    int32_t code[CODES];
+    uint64_t code_count[CODES];
+    uint64_t slot_cells[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT];
+    uint64_t runtime_cells[HF_RUNTIME_STATE_COUNT][HF_RUNTIME_EVENT_COUNT];
+    uint64_t current_seed; /* which one was running when a worker died */
+    uint64_t failed_seeds, least_events;
+    struct {
+        uint64_t count, seed;
+        char text[240];
+    } broken[PROMISE_COUNT];
+};
+
+/* ---- requests of clients ---- */
+
+enum request_kind {
+    ASK_PUT, /* a tool with an effect */
+    ASK_IDEM,
+    ASK_PROMPT,
+    ASK_READ,
+    ASK_COMPLETE,
+    ASK_SUBSCRIBE,
+    ASK_UNSUBSCRIBE,
+    ASK_LEVEL,
+    ASK_UNKNOWN,
+    ASK_LIST,
+    ASK_INITIALIZE,
+    ASK_PING,
+};
+enum request_state { OPEN, ANSWERED, CANCELLED, DROPPED };
+
+struct child;
+
+struct request {
+    enum request_kind kind;
+    enum request_state state;
+    int client, number; /* `number` is its key: what its server counts effects by */
+    struct instance *target;
+    enum hf_part_id part;
+    char id[24]; /* raw */
+    uint64_t sent_ms;
+    uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms; /* as its server had them then */
+    double progress;
+    bool repeatable, shares_its_id, knew_its_name, was_asked, may_be_extended;
+    bool said_undispatched;
+    bool clocks_changed; /* its server got other settings meanwhile: its deadlines are not known */
+    /* what the world knows */
+    unsigned sends, whole_reads, effects;
+    bool byte_taken;
+    bool steal_failed;        /* in some child: nothing can be proven there */
+    struct child *holder;     /* the last child that was sent a byte of it */
+    unsigned holder_serial;   /* children are used again */
+    unsigned answered_by;     /* serial of the child that wrote a whole, good answer */
+    struct instance *sent_to; /* of the last send */
+};
+
+/* Whoever has it: another server than its target may be asked, and then the next. */
+static inline bool request_goes_by_uri(const struct request *r)
+{
+    return r->kind == ASK_READ || r->kind == ASK_SUBSCRIBE || r->kind == ASK_UNSUBSCRIBE;
+}
+
+/* ---- servers ---- */
+
+struct instance {             /* one configured server, from add to forget */
+    struct hf_server *server; /* NULL: forgotten */
+    int seat;
+    struct hf_settings settings;
+    bool wanted, removed, clients_own, had_problem, was_changed;
+    bool lists_prompts, lists_resources, lists_tools, has_logging;
+    unsigned variant;   /* of its tools */
+    uint64_t close_ms;  /* the longest it may take to go, by any settings it had */
+    uint64_t off_by_ms; /* disabled: when it must be off; 0: it is not going */
+    bool forgotten;
+    struct { /* what the last event left */
+        const struct hf_part *parts[HF_PART_COUNT];
+        uint64_t content[HF_PART_COUNT]; /* 0: nothing is offered */
+        bool is_published;
+        uint64_t generation;
+    } seen;
+};
+
+/* ---- children ---- */
+
+struct segment { /* one message in a child's stdin */
+    uint64_t start, brace, newline;
+    int request;
+    bool is_received, leader_began;
+};
+
+enum what { SAY_HELLO, SAY_LIST, SAY_RESULT, SAY_DONE };
+struct pending {     /* an answer it still owes */
+    uint64_t due_ms; /* UINT64_MAX: never, unless it comes to its senses */
+    uint64_t id;
+    enum what what;
+    enum hf_part_id part;
+    int request;
+    bool is_second_page;
+};
+
+enum reading { BY_LINE, BY_CHUNK, BY_BYTE };
+
+struct personality {
+    uint8_t evil;  /* percent of client calls that meet a bad fate */
+    uint8_t noise; /* percent of wakes at which it says something nobody asked for */
+    bool no_exec, no_exec_later, dies_in_start, hangs_in_start, guard_is_lost;
+    bool deaf_to_eof, deaf_to_term, stops_reading, exits_clean, steal_fails;
+    bool leaves_descendant, descendant_reads;
+    bool fails_lists, loops_pages, answers_at_end_of_pipe, closes_stdout;
+    enum reading reads;
+    uint32_t read_max, delay_ms, start_ms, unkillable_ms, descendant_ms;
+    uint64_t dies_at_byte, dies_at_ms;
+};
+
+enum news { NEWS_STARTED, NEWS_NO_EXEC, NEWS_EXITED, NEWS_TREE_GONE };
+
+struct child {
+    bool in_use;
+    unsigned serial;
+    struct hf_runtime *runtime; /* NULL: released; whatever it left behind lives on */
+    struct instance *instance;
+    struct personality is;
+    enum { SPAWNING, ALIVE, DEAD } life;
+    uint64_t wake_ms, kill_at_ms, eof_asked_ms, noise_ms;
+    int wait_status;
+    /* its stdin */
+    struct hf_buf in;
+    uint64_t in_base, read_total, written, readable_end;
+    size_t capacity;
+    bool stdin_closed, frozen, is_dirty, is_blocked, steal_failed;
+    unsigned segment_head, segment_count;
+    /* its stdout */
+    struct hf_buf out;
+    struct hf_lines lines;
+    bool stdout_held, stdout_closed, said_silent;
+    /* its control socket, in order */
+    enum news news[4];
+    unsigned news_head, news_count;
+    struct pending pending[PENDING_MAX];
+    unsigned pending_count;
+    uint64_t listed; /* bit n: it gave all pages of variant n % 64 */
+    unsigned listing_variant;
+    bool is_sane;
+    uint64_t next_ask;
+    struct segment segments[SEGMENTS]; /* last: not cleared */
+};
+
+/* ---- clients ---- */
+
+struct client {
+    struct hf_session *session; /* NULL: not there */
+    struct instance *only;
+    bool is_finished, can_be_asked;
+    int next_id;
+    int open[OPEN_MAX];
+    unsigned open_count;
+    unsigned null_answers; /* malformed messages it sent, answered under id null */
+    uint64_t asks[ASKS_MAX];
+    unsigned ask_count;
+    uint64_t given[HF_PART_COUNT]; /* a hash of the first page it was last given; 0: none */
+    bool told[HF_PART_COUNT];      /* of a change since */
+    unsigned news[HF_PART_COUNT];  /* in this event */
+    bool had_list[HF_PART_COUNT];  /* before this event */
+    bool knows[INSTANCES];         /* was given names of that server */
+};
+
+struct sim {
+    uint64_t seed, random;
+    uint64_t now_ms, events;
+    struct hf_engine *engine;
+    struct hf_limits limits;
+    struct stats *stats;
+    bool trace, is_calm, is_stopping, has_failed, in_event;
+    bool lost_a_client, failed_at_once; /* in this event: it may hold several changes */
+    unsigned client_weight, operator_weight, killer_weight, evil;
+    bool is_run; /* as `holdfast run`: the first client has the first server for itself */
+    struct instance instances[INSTANCES];
+    unsigned instance_count;
+    struct instance *seats[SERVERS];
+    struct child children[CHILDREN];
+    unsigned child_serial, child_top; /* no child in use from child_top on */
+    struct client clients[CLIENTS];
+    struct request requests[REQUESTS];
+    int request_count;
+    struct hf_buf scratch, message, got;
+    struct {                        /* before the event */
+        struct hf_runtime *runtime; /* whose event it is, if it is neither current nor attempt */
+        struct hf_backoff backoff;
+        enum hf_slot_state state;
+        unsigned serial;
+    } stale;
+};
+
+/* ---- chance ---- */
+
+static inline uint64_t sim_random(struct sim *sim) /* splitmix64 */
+{
+    uint64_t z = (sim->random += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+static inline uint32_t below(struct sim *sim, uint32_t n) /* [0, n) */
+{
+    return (uint32_t)(((sim_random(sim) >> 32) * n) >> 32);
+}
+static inline bool chance(struct sim *sim, uint32_t percent)
+{
+    return below(sim, 100) < percent;
+}
+#define PICK(sim, ...)                                                                             \
+    ((const uint32_t[]) {                                                                          \
+        __VA_ARGS__ }[below(sim, sizeof((const uint32_t[]) { __VA_ARGS__ }) / sizeof(uint32_t))])
+
+#define TRACE(sim, ...)                                                                            \
+    do {                                                                                           \
+        if ((sim)->trace)                                                                          \
+            sim_trace(sim, __VA_ARGS__);                                                           \
+    } while (0)
+void sim_trace(const struct sim *sim, const char *format, ...) HF_PRINTF(2, 3);
+/* The first thing that goes wrong ends the seed. */
+void sim_broken(struct sim *sim, enum promise promise, const char *format, ...) HF_PRINTF(3, 4);
+
+/* run.c */
+void sim_run(struct sim *sim, uint64_t seed); /* returns with has_failed set, or all is well */
+
+/* shell.c */
+void shell_begin(struct sim *sim, struct hf_runtime *runtime); /* before an event is fed */
+void shell_end(struct sim *sim);                               /* its effects, and the checks */
+void shell_flush(struct sim *sim); /* the end of a turn: what is to be written is written */
+void shell_step(struct sim *sim);  /* the world goes on: one delivery, one deed, or time passes */
+bool shell_is_quiet(const struct sim *sim); /* nothing to deliver or to do at this time */
+
+/* world.c */
+struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime);
+void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect);
+void child_release(struct sim *sim, struct child *child);
+void child_write(struct sim *sim, struct child *child); /* from us into its stdin */
+void child_act(struct sim *sim, struct child *child);   /* its wake time has come */
+void child_die(struct sim *sim, struct child *child, int wait_status);
+void child_become_sane(struct sim *sim, struct child *child);
+bool child_has_eof(const struct child *child);
+void child_drop(struct sim *sim, struct child *child); /* nothing of it is left in the world */
+
+/* talk.c */
+void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request);
+void talk_answer(struct sim *sim, struct child *child, struct pending *pending);
+void talk_noise(struct sim *sim, struct child *child);
+
+/* clients.c */
+void client_open(struct sim *sim, struct client *client);
+void client_act(struct sim *sim, struct client *client);
+void client_greet(struct sim *sim, struct client *client); /* initialize */
+void client_got(struct sim *sim, struct client *client, const struct hf_effect *effect);
+void client_close(struct sim *sim, struct client *client);
+void client_cancel(struct sim *sim, struct client *client, struct request *request);
+struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
+                            struct instance *target);
+
+/* judge.c: what a client is told, held against what the world knows */
+void judge_answer(struct sim *sim, struct request *request, const struct hf_msg *msg);
+
+/* operators.c */
+extern const char *const seat_names[SERVERS];
+struct hf_settings operator_settings(struct sim *sim);
+struct instance *operator_add(struct sim *sim, int seat);
+void operator_act(struct sim *sim);
+void operator_do(struct sim *sim, struct instance *instance, enum hf_op op);
+void operator_change(struct sim *sim, struct instance *instance, struct hf_settings settings,
+                     bool restart); /* its problem, if it had one, is solved */
+
+/* checks.c */
+void check_before(struct sim *sim, struct hf_runtime *runtime);
+void check_after(struct sim *sim);
+void check_time(struct sim *sim); /* deadlines; after a tick */
+
+/* cells.c */
+void cells_on_slot(void *context, enum hf_slot_state state, enum hf_slot_event event);
+void cells_watch(struct stats *stats); /* whose runtime cells are counted */
+bool cells_report(const struct stats *stats,
+                  bool is_full_run); /* false: something is unexplained */
+
+#endif

@@ -1,0 +1,402 @@
+/* talk.c - what children say: to what they were asked, and to what they were not. */
+#include <inttypes.h>
+#include <signal.h>
+#include "sim.h"
+
+static void add_line(struct child *child)
+{
+    hf_buf_add_char(&child->out, '\n');
+}
+
+static void say(struct child *child, const char *text)
+{
+    hf_buf_add_str(&child->out, text);
+    add_line(child);
+}
+
+/* ---- effects ---- */
+
+static void run(struct sim *sim, struct child *child, int number)
+{
+    if (number < 0)
+        return;
+    struct request *r = &sim->requests[number];
+    r->effects++;
+    sim->stats->effects++;
+    TRACE(sim, "  child %u runs request %d", child->serial, number);
+    if (r->effects > 1 && !r->repeatable)
+        sim_broken(sim, PROMISE_P2, "request %d ran %u times", number, r->effects);
+    if (r->said_undispatched)
+        sim_broken(sim, PROMISE_P3, "request %d ran after its client was told it never would",
+                   number);
+}
+
+/* ---- answers ---- */
+
+static void add_tools(struct sim *sim, struct child *child, const struct pending *p)
+{
+    const bool paged = child->is.loops_pages || (child->serial & 3) == 0;
+    const char *own = "{\"name\":\"put\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"idem\","
+                      "\"annotations\":{\"idempotentHint\":true}}";
+    if (!p->is_second_page)
+        child->listing_variant = child->instance->variant;
+    const unsigned v = child->listing_variant;
+    hf_buf_add_str(&child->out, "\"tools\":[");
+    if (paged && !p->is_second_page) {
+        hf_buf_printf(&child->out, "%s],\"nextCursor\":\"c\"", own);
+        return;
+    }
+    if (!paged)
+        hf_buf_printf(&child->out, "%s,", own);
+    hf_buf_printf(&child->out, "{\"name\":\"v%u\"}]", v);
+    if (child->is.loops_pages)
+        hf_buf_add_str(&child->out, ",\"nextCursor\":\"c\"");
+    child->listed |= UINT64_C(1) << (v % 64);
+    TRACE(sim, "  child %u listed variant %u", child->serial, v);
+}
+
+static void add_list(struct sim *sim, struct child *child, const struct pending *p)
+{
+    const int seat = child->instance->seat;
+    switch (p->part) {
+    case HF_PART_TOOLS: add_tools(sim, child, p); break;
+    case HF_PART_PROMPTS:
+        hf_buf_printf(&child->out, "\"prompts\":[{\"name\":\"p\"},{\"name\":\"p%u\"}]",
+                      child->instance->variant / 4);
+        break;
+    case HF_PART_RESOURCES:
+        hf_buf_printf(&child->out, "\"resources\":[{\"uri\":\"res://%d/1\"}]", seat);
+        break;
+    default:
+        hf_buf_printf(&child->out, "\"resourceTemplates\":[{\"uriTemplate\":\"tpl://%d/{x}\"}]",
+                      seat);
+        break;
+    }
+}
+
+static void add_hello(const struct child *child, struct hf_buf *out)
+{
+    const struct instance *i = child->instance;
+    hf_buf_add_str(out, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"x\":{}");
+    if (i->lists_tools)
+        hf_buf_add_str(out, ",\"tools\":{\"listChanged\":true}");
+    if (i->lists_prompts)
+        hf_buf_add_str(out, ",\"prompts\":{}");
+    if (i->lists_resources)
+        hf_buf_add_str(out, ",\"resources\":{\"subscribe\":true}");
+    if (i->has_logging)
+        hf_buf_add_str(out, ",\"logging\":{}");
+    hf_buf_printf(out, "},\"serverInfo\":{\"name\":\"s%d\",\"version\":\"%u\"}", i->seat,
+                  child->serial);
+}
+
+static void say_error(struct child *child, uint64_t id, int code)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"error\":{\"code\":%d,\"message\":"
+                  "\"no\"}}\n",
+                  id, code);
+}
+
+static void note_answer(struct child *child, struct request *r)
+{
+    if (child->runtime && !child->stdout_closed && !child->said_silent && r->holder == child &&
+        r->holder_serial == child->serial && r->state == OPEN)
+        r->answered_by = child->serial;
+}
+
+static void say_result(struct sim *sim, struct child *child, const struct pending *p)
+{
+    struct request *r = p->request < 0 ? NULL : &sim->requests[p->request];
+    if (r)
+        note_answer(child, r);
+    if (r && r->kind == ASK_READ && r->target != child->instance) {
+        say_error(child, p->id, -32002);
+        return;
+    }
+    if (r && !child->is_sane && chance(sim, 10)) {
+        say_error(child, p->id, -32050);
+        return;
+    }
+    const bool id_last = p->id & 1;
+    hf_buf_add_str(&child->out, "{\"jsonrpc\":\"2.0\",");
+    if (!id_last)
+        hf_buf_printf(&child->out, "\"id\":%" PRIu64 ",", p->id);
+    hf_buf_add_str(&child->out, "\"result\":{");
+    switch (p->what) {
+    case SAY_HELLO: add_hello(child, &child->out); break;
+    case SAY_LIST: add_list(sim, child, p); break;
+    case SAY_RESULT: hf_buf_printf(&child->out, "\"id\":7,\"_k\":%d", p->request); break;
+    case SAY_DONE: break;
+    }
+    hf_buf_add_char(&child->out, '}');
+    if (id_last)
+        hf_buf_printf(&child->out, ",\"id\":%" PRIu64, p->id);
+    hf_buf_add_str(&child->out, "}\n");
+}
+
+void talk_answer(struct sim *sim, struct child *child, struct pending *pending)
+{
+    if (pending->what == SAY_LIST && child->is.fails_lists && chance(sim, 40))
+        say_error(child, pending->id, -32603);
+    else
+        say_result(sim, child, pending);
+}
+
+static void owe(struct sim *sim, struct child *child, struct pending pending, uint64_t delay_ms)
+{
+    pending.due_ms = delay_ms == UINT64_MAX ? UINT64_MAX : sim->now_ms + delay_ms;
+    if (child->pending_count < PENDING_MAX)
+        child->pending[child->pending_count++] = pending;
+    else
+        talk_answer(sim, child, &pending);
+}
+
+/* ---- bad ends of a call ---- */
+
+/* False: there is no limit to speak of in this run. */
+static bool say_too_much(struct sim *sim, struct child *child, uint64_t id)
+{
+    const size_t least = (size_t)sim->limits.max_message_bytes + 1;
+    if (least > 20000)
+        return false;
+    hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"result\":{\"id\":5,\"pad\":\"");
+    if (!hf_buf_reserve(&child->out, least))
+        abort();
+    memset(child->out.p + child->out.end, 'x', least);
+    child->out.end += least;
+    hf_buf_printf(&child->out, "\"},\"id\":%" PRIu64 "}\n", id);
+    return true;
+}
+
+static void say_half(struct sim *sim, struct child *child, const struct pending *pending)
+{
+    const size_t before = hf_buf_len(&child->out);
+    struct request *r = &sim->requests[pending->request];
+    const unsigned answered_by = r->answered_by;
+    say_result(sim, child, pending);
+    r->answered_by = answered_by;
+    const size_t n = hf_buf_len(&child->out) - before;
+    child->out.end -= 2 + below(sim, (uint32_t)n - 2); /* the newline and at least the brace */
+}
+
+static void ask_client(struct sim *sim, struct child *child)
+{
+    static const char *const methods[] = { "sampling/createMessage", "roots/list",
+                                           "elicitation/create", "ping", "x/unheard" };
+    hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"a%" PRIu64 "\",\"method\":\"%s\"}\n",
+                  ++child->next_ask, methods[below(sim, 5)]);
+}
+
+static void tell_progress(struct sim *sim, struct child *child, const struct pending *pending)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+                  "\"progressToken\":%" PRIu64 ",\"progress\":%u}}\n",
+                  pending->id, 1 + below(sim, 3));
+    sim->requests[pending->request].may_be_extended = true;
+}
+
+static void meet_fate(struct sim *sim, struct child *child, struct pending pending)
+{
+    const int status = child->is.exits_clean ? 0 : SIGABRT;
+    const uint32_t fate = below(sim, 16);
+    TRACE(sim, "  child %u: fate %u for request %d", child->serial, fate, pending.request);
+    if (fate != 0)
+        run(sim, child, pending.request);
+    switch (fate) {
+    case 0:
+    case 1: child_die(sim, child, status); break;
+    case 2:
+        say_half(sim, child, &pending);
+        child_die(sim, child, status);
+        break;
+    case 3:
+        say_result(sim, child, &pending);
+        child_die(sim, child, status);
+        break;
+    case 4: owe(sim, child, pending, UINT64_MAX); break;
+    case 5:
+        say_result(sim, child, &pending);
+        say_result(sim, child, &pending);
+        break;
+    case 6:
+        say_error(child, pending.id + 65536, -32050);
+        say_result(sim, child, &pending);
+        break;
+    case 7:
+        hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"result\":nul}\n",
+                      pending.id);
+        break;
+    case 8:
+        if (!say_too_much(sim, child, pending.id))
+            say_result(sim, child, &pending);
+        break;
+    case 9: say_error(child, pending.id, -32050); break;
+    case 10:
+        tell_progress(sim, child, &pending);
+        owe(sim, child, pending, below(sim, 50));
+        break;
+    case 11:
+        ask_client(sim, child);
+        owe(sim, child, pending, below(sim, 2000));
+        break;
+    case 12: /* stopped for good, like SIGSTOP */
+        child->is.stops_reading = true;
+        owe(sim, child, pending, UINT64_MAX);
+        break;
+    case 13:
+        hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 "}\n", pending.id);
+        break;
+    case 14:
+        child->is.closes_stdout = true;
+        owe(sim, child, pending, child->is.delay_ms);
+        break;
+    default:
+        say(child, "Listening on nothing at all\n\n{}\n[1,2]");
+        owe(sim, child, pending, child->is.delay_ms);
+        break;
+    }
+}
+
+/* ---- what it is told ---- */
+
+static void take_call(struct sim *sim, struct child *child, struct pending pending)
+{
+    if (child->life != ALIVE) { /* a descendant: it can run it, and its answer is nobody's */
+        run(sim, child, pending.request);
+        return;
+    }
+    if (pending.request >= 0 && chance(sim, child->is.evil)) {
+        meet_fate(sim, child, pending);
+        return;
+    }
+    run(sim, child, pending.request);
+    owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
+}
+
+static void take_list(struct sim *sim, struct child *child, struct pending pending,
+                      const struct hf_msg *msg)
+{
+    pending.what = SAY_LIST;
+    pending.is_second_page = hf_json_get(msg->params, HF_SPAN("cursor")).p != NULL;
+    if (chance(sim, child->is.evil / 8) && say_too_much(sim, child, pending.id))
+        return;
+    if (chance(sim, child->is.evil / 8))
+        say(child, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"?\"}}");
+    else
+        owe(sim, child, pending, below(sim, child->is.delay_ms / 4 + 1));
+}
+
+static void take_initialize(struct sim *sim, struct child *child, struct pending pending)
+{
+    pending.what = SAY_HELLO;
+    if (child->is.dies_in_start)
+        child_die(sim, child, 1 << 8);
+    else if (child->is.hangs_in_start)
+        owe(sim, child, pending, UINT64_MAX);
+    else if (chance(sim, child->is.evil / 8))
+        say_error(child, pending.id, -32602);
+    else
+        owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
+}
+
+static void take_cancel(struct sim *sim, struct child *child, const struct hf_msg *msg)
+{
+    int64_t id;
+    if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("requestId")), &id) || chance(sim, 30))
+        return;
+    for (unsigned i = 0; i < child->pending_count; i++)
+        if (child->pending[i].id == (uint64_t)id) {
+            child->pending[i] = child->pending[--child->pending_count];
+            return;
+        }
+}
+
+void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    int64_t id = 0;
+    if (hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) {
+        sim_broken(sim, PROMISE_INNER, "a server was sent what is no message: %s", err.text);
+        return;
+    }
+    const enum hf_method_id method = hf_method_find(msg.method)->id;
+    if (msg.kind == HF_MSG_NOTIFICATION && method == HF_METHOD_CANCELLED)
+        take_cancel(sim, child, &msg);
+    if (msg.kind != HF_MSG_REQUEST)
+        return;
+    if (!hf_json_int(msg.id, &id))
+        sim_broken(sim, PROMISE_INNER, "a server was sent a client's own id");
+    struct pending pending = { .id = (uint64_t)id, .what = SAY_DONE, .request = request };
+    if (request >= 0) {
+        pending.what = SAY_RESULT;
+        take_call(sim, child, pending);
+        return;
+    }
+    if (child->life != ALIVE)
+        return;
+    switch (method) {
+    case HF_METHOD_INITIALIZE: take_initialize(sim, child, pending); break;
+    case HF_METHOD_TOOLS_LIST: take_list(sim, child, pending, &msg); break;
+    case HF_METHOD_PROMPTS_LIST:
+        pending.part = HF_PART_PROMPTS;
+        take_list(sim, child, pending, &msg);
+        break;
+    case HF_METHOD_RESOURCES_LIST:
+        pending.part = HF_PART_RESOURCES;
+        take_list(sim, child, pending, &msg);
+        break;
+    case HF_METHOD_TEMPLATES_LIST:
+        pending.part = HF_PART_TEMPLATES;
+        take_list(sim, child, pending, &msg);
+        break;
+    default: owe(sim, child, pending, 0); break; /* ping, what clients had set */
+    }
+}
+
+/* ---- what nobody asked for ---- */
+
+void talk_noise(struct sim *sim, struct child *child)
+{
+    switch (below(sim, 12)) {
+    case 0: child->instance->variant += chance(sim, 50); /* fallthrough */
+    case 1:
+        say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+        break;
+    case 2:
+        say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}");
+        break;
+    case 3:
+        say(child,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
+            "\"info\",\"data\":\"hm\"}}");
+        break;
+    case 4: ask_client(sim, child); break;
+    case 5:
+        say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+                   "\"progressToken\":99,\"progress\":1}}");
+        break;
+    case 6: say_error(child, below(sim, 1u << 30), 3); break;
+    case 7: say(child, "\xff\xfe not JSON { \"id\": 3"); break;
+    case 8:
+        hf_buf_printf(&child->out,
+                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                      "\"requestId\":\"a%" PRIu64 "\"}}\n",
+                      child->next_ask);
+        break;
+    case 9:
+        hf_buf_printf(&child->out,
+                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                      "\"params\":{\"uri\":\"res://%d/1\"}}\n",
+                      child->instance->seat);
+        break;
+    case 10: (void)say_too_much(sim, child, 1); break;
+    default:
+        for (uint32_t n = 5 + below(sim, 20); n > 0; n--)
+            hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"f%u\",\"method\":\"ping\"}\n",
+                          n);
+        break;
+    }
+}
