@@ -162,7 +162,8 @@ test('a_call_before_initialize_is_answered_too', async (t) => {
   const hf = run(t, { options: ['--wait-ms', '200', '--list-wait-ms', '200'] });
   const [list, call] = [hf.request('tools/list', {}), hf.call('effect', { key: 'early' })];
   assert.ok((await list).result ?? (await list).error);
-  assert.equal(hf.server.effects('early'), (await call).result ? 1 : 0);
+  const answer = await call;
+  assert.equal(hf.server.effects('early'), answer.result ? 1 : 0);
   await hf.initialize();
   textOf(await hf.call('effect', { key: 'k' }));
   await hf.finish();

@@ -1,4 +1,4 @@
-// json_differential.mjs - our verdict on thousands of texts beside that of JSON.parse.
+// json_differential.test.mjs - our verdict on thousands of texts beside that of JSON.parse.
 //
 // JSON.parse sees characters, we see bytes: bytes that are no UTF-8 are ours alone to refuse. We
 // also refuse what is nested deeper than 512. Everything else must agree.
