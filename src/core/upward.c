@@ -108,6 +108,10 @@ static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
     const struct hf_method *method = hf_method_find(msg->method);
+    if (runtime->is_frozen) { /* nothing can be said to it any more */
+        drop_stale(runtime, "request");
+        return;
+    }
     if (method->id == HF_METHOD_PING) {
         struct hf_buf draft = hf_draft();
         hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(msg->id));

@@ -183,12 +183,16 @@ static void check_books(struct sim *sim)
     const struct hf_server *server;
     HF_LIST_EACH (server, &sim->engine->servers, struct hf_server, link) {
         bool is_offered = false, has_slot = false;
+        uint32_t count = 0;
         const struct hf_slot *slot;
         HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+            count++;
             check_slot(sim, slot, &tally);
             has_slot |= !slot->is_removed;
             is_offered |= !slot->is_removed && hf_slot_is_offered(slot->machine.state);
         }
+        if (count > server->settings.max_runtimes && !was_changed(server))
+            sim_broken(sim, PROMISE_P12, "more slots than max_runtimes");
         is_offered = (has_slot ? is_offered : server->wanted) && !server->is_removed;
         if (is_offered != server->is_published)
             sim_broken(sim, PROMISE_P7, "%s is %spublished, which its state does not say",

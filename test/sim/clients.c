@@ -127,23 +127,27 @@ static void add_pad(struct sim *sim)
 }
 
 static const char *const methods[] = {
-    "tools/call",          "tools/call",          "prompts/get",           "resources/read",
-    "completion/complete", "resources/subscribe", "resources/unsubscribe", "logging/setLevel",
-    "x/unknown",
+    "tools/call",       "tools/call",          "tools/call",          "prompts/get",
+    "resources/read",   "completion/complete", "resources/subscribe", "resources/unsubscribe",
+    "logging/setLevel", "x/unknown",
 };
 
 static void add_params(struct sim *sim, const struct client *client, const struct request *r)
 {
     const struct instance *target = r->target;
+    char given[16];
     switch (r->kind) {
     case ASK_PUT:
     case ASK_IDEM:
+    case ASK_GIVEN:
     case ASK_PROMPT:
+        (void)snprintf(given, sizeof given, "v%d", client->variant[target - sim->instances]);
         hf_buf_add_str(&sim->message, "\"name\":");
         add_name(sim, client, target,
-                 r->kind == ASK_PUT    ? "put"
-                 : r->kind == ASK_IDEM ? "idem"
-                                       : "p");
+                 r->kind == ASK_PUT     ? "put"
+                 : r->kind == ASK_IDEM  ? "idem"
+                 : r->kind == ASK_GIVEN ? given
+                                        : "p");
         hf_buf_add_str(&sim->message, ",\"arguments\":{\"a\":1.50");
         add_pad(sim);
         hf_buf_add_str(&sim->message, "},");
@@ -181,7 +185,7 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
     const struct hf_server *server = r->target->server;
     const struct hf_slot *slot =
         server ? hf_slot_for(r->target->server, client->session, false) : NULL;
-    if (!slot || r->kind > ASK_IDEM || slot->machine.state != HF_SLOT_CONNECTED || slot->waiting ||
+    if (!slot || r->kind > ASK_GIVEN || slot->machine.state != HF_SLOT_CONNECTED || slot->waiting ||
         slot->current->is_frozen || r->target->settings.stateful || sim->is_stopping)
         return false;
     const struct child *child = slot->current->shell;
@@ -377,12 +381,15 @@ static void talk_nonsense(struct sim *sim, struct client *client)
 static void call_some(struct sim *sim, struct client *client)
 {
     struct instance *target = client->only ? client->only : sim->seats[below(sim, SERVERS)];
-    const enum request_kind kind =
-        chance(sim, 60)
-            ? (chance(sim, 75) ? ASK_PUT : ASK_IDEM)
-            : (enum request_kind)(ASK_PROMPT + below(sim, ASK_UNKNOWN - ASK_PROMPT + 1));
-    if (target)
-        (void)client_call(sim, client, kind, target);
+    enum request_kind kind = chance(sim, 75) ? ASK_PUT : ASK_IDEM;
+    if (chance(sim, 40))
+        kind = (enum request_kind)(ASK_PROMPT + below(sim, ASK_UNKNOWN - ASK_PROMPT + 1));
+    if (!target)
+        return;
+    const size_t i = (size_t)(target - sim->instances);
+    if (chance(sim, 10) && client->knows[i] && client->variant[i] >= 0)
+        kind = ASK_GIVEN;
+    (void)client_call(sim, client, kind, target);
 }
 
 static void finish(struct sim *sim, struct client *client)
@@ -487,10 +494,25 @@ static void got_progress(struct sim *sim, const struct client *client, const str
     r->progress = value;
 }
 
+static void got_log(struct sim *sim, const struct hf_msg *msg)
+{
+    int64_t from = 0;
+    if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("data")), &from))
+        sim_broken(sim, PROMISE_INNER, "a log message was changed on its way");
+    for (unsigned i = 0; i < sim->child_top; i++) {
+        const struct child *child = &sim->children[i];
+        const struct hf_runtime *runtime = child->in_use ? child->runtime : NULL;
+        if (child->serial == (unsigned)from && runtime && runtime != runtime->slot->current &&
+            runtime != runtime->slot->attempt)
+            sim_broken(sim, PROMISE_P5, "a client hears the log of an old generation");
+    }
+}
+
 static void got_news(struct sim *sim, struct client *client, const struct hf_msg *msg)
 {
     switch (hf_method_find(msg->method)->id) {
     case HF_METHOD_PROGRESS: got_progress(sim, client, msg); break;
+    case HF_METHOD_MESSAGE: got_log(sim, msg); break;
     case HF_METHOD_TOOLS_CHANGED: client->news[HF_PART_TOOLS]++; break;
     case HF_METHOD_PROMPTS_CHANGED: client->news[HF_PART_PROMPTS]++; break;
     case HF_METHOD_RESOURCES_CHANGED: client->news[HF_PART_RESOURCES]++; break;

@@ -28,14 +28,16 @@ static uint64_t hash_of(struct hf_span text)
     return hash ? hash : 1;
 }
 
-static bool lists_name(const struct client *client, const char *own,
-                       const struct instance *instance, struct hf_span result)
+/* Where the name `own` of that server, or one that begins so, stands in a list; NULL: nowhere. */
+static const char *find_name(const struct client *client, const struct instance *instance,
+                             const char *own, struct hf_span result)
 {
     char name[40];
     const bool plain = client->only || instance->settings.prefix == HF_PREFIX_NEVER;
-    const int n = snprintf(name, sizeof name, "\"%s%s%s\"", plain ? "" : seat_names[instance->seat],
-                           plain ? "" : "__", own);
-    return memmem(result.p, result.n, name, (size_t)n) != NULL;
+    const int n = snprintf(name, sizeof name, "\"name\":\"%s%s%s",
+                           plain ? "" : seat_names[instance->seat], plain ? "" : "__", own);
+    const char *at = memmem(result.p, result.n, name, (size_t)n);
+    return at ? at + n : NULL;
 }
 
 static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *msg)
@@ -56,9 +58,13 @@ static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *
         const struct hf_server *server = instance->server;
         if (!server || instance->removed || (client->only && client->only != instance))
             continue;
-        client->knows[i] = lists_name(client, "put", instance, msg->result);
+        const char *variant = find_name(client, instance, "v", msg->result);
+        client->variant[i] = variant ? atoi(variant) : -1;
+        client->knows[i] = find_name(client, instance, "put\"", msg->result) != NULL;
         const bool known = server->parts[HF_PART_TOOLS] && server->parts[HF_PART_TOOLS]->count;
-        if (client->knows[i] != (known && server->is_published) && instance->lists_tools &&
+        const bool was_offered = instance->seen.is_published; /* before this event */
+        if (client->knows[i] != (known && server->is_published) &&
+            was_offered == server->is_published && instance->lists_tools &&
             !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping &&
             instance->settings.isolation == HF_ISOLATION_SHARED)
             sim_broken(sim, PROMISE_P7, "the tools of %s are %s the list", server->name,
@@ -68,7 +74,7 @@ static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *
 
 static void judge_result(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
-    int64_t key = -1;
+    int64_t key = -1, from = 0;
     if (r->kind == ASK_LIST)
         judge_list(sim, r, msg);
     if (r->kind == ASK_INITIALIZE) /* before it there was no news for this client */
@@ -80,6 +86,10 @@ static void judge_result(struct sim *sim, struct request *r, const struct hf_msg
         return;
     if (!hf_json_int(hf_json_get(msg->result, HF_SPAN("_k")), &key) || key != r->number)
         sim_broken(sim, PROMISE_P3, "request %d got the answer of %d", r->number, (int)key);
+    if (!hf_json_int(hf_json_get(msg->result, HF_SPAN("from")), &from) ||
+        (unsigned)from != r->holder_serial)
+        sim_broken(sim, PROMISE_P5, "request %d was with child %u, and child %d answered it",
+                   r->number, r->holder_serial, (int)from);
     if (r->effects == 0)
         sim_broken(sim, PROMISE_P3, "request %d succeeded and never ran", r->number);
     if (r->effects > 1 && !r->repeatable)
@@ -150,10 +160,22 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
 
 static void judge_dispatched(struct sim *sim, struct request *r, const struct told *told)
 {
+    int64_t generation = 0;
     sim->stats->unknowns++;
+    if (r->sends == 0)
+        sim_broken(sim, PROMISE_P3, "request %d never left, and its client hears it may have run",
+                   r->number);
+    if (reason_is(told, "wait_over") && r->is_written && !r->repeatable)
+        sim_broken(sim, PROMISE_P10, "waitMs ended request %d although it was sent", r->number);
+    if (!r->repeatable &&
+        (!hf_json_int(hf_json_get(told->data, HF_SPAN("generation")), &generation) ||
+         (uint64_t)generation != r->generation))
+        sim_broken(sim, PROMISE_P3, "request %d was with generation %d, and its client hears %d",
+                   r->number, (int)r->generation, (int)generation);
     if (ended_by_clock(told))
         return;
-    if (r->answered_by && r->answered_by == r->holder_serial)
+    const bool no_time = r->sent_to && (!r->sent_to->settings.eof_ms || r->sent_to->was_changed);
+    if (r->answered_by && r->answered_by == r->holder_serial && !no_time)
         sim_broken(sim, PROMISE_P4, "request %d was answered, and its client hears reason %.*s",
                    r->number, HF_FMT(told->reason));
     if (r->whole_reads == 0 && !r->steal_failed)
@@ -212,7 +234,7 @@ static void judge_error(struct sim *sim, struct request *r, const struct hf_msg 
     count_code(sim, (int32_t)told.code);
     if (told.code <= -31001 && told.code >= -31010)
         judge_ours(sim, r, &told);
-    if (told.code == -32602 && r->knew_its_name && !r->target->removed && r->kind <= ASK_IDEM)
+    if (told.code == -32602 && r->knew_its_name && !r->target->removed && r->kind <= ASK_GIVEN)
         sim_broken(sim, PROMISE_P6, "request %d: a name that was given is not known any more",
                    r->number);
 }

@@ -1,4 +1,4 @@
-/* operators.c - settings at random, and switches thrown at the worst moment. */
+/* operators.c - settings and characters at random, and switches thrown at the worst moment. */
 #include "sim.h"
 
 const char *const seat_names[SERVERS] = { "alpha", "beta", "gamma" };
@@ -39,6 +39,52 @@ struct hf_settings operator_settings(struct sim *sim)
         .retry = chance(sim, 40) ? HF_RETRY_IDEMPOTENT : HF_RETRY_NEVER,
         .prefix = HF_PREFIX_ALWAYS,
     };
+}
+
+static uint64_t often_none(struct sim *sim, uint32_t percent, uint64_t value)
+{
+    return chance(sim, percent) ? value : 0;
+}
+
+struct personality operator_personality(struct sim *sim)
+{
+    const uint32_t evil = sim->is_calm ? 0 : sim->evil;
+    const bool bad = chance(sim, evil);
+    struct personality is = {
+        .reads = (enum reading)below(sim, 3),
+        .read_max = PICK(sim, 1, 7, 64, 4096),
+        .delay_ms = PICK(sim, 0, 1, 20, 3000),
+        .answers_at_end_of_pipe = chance(sim, 50),
+    };
+    if (sim->is_calm)
+        is.read_max = 4096;
+    if (sim->is_calm || !bad)
+        return is;
+    is.evil = (uint8_t)PICK(sim, 0, 10, 40, 90);
+    is.noise = (uint8_t)PICK(sim, 0, 5, 30);
+    is.no_exec = chance(sim, 5);
+    is.no_exec_later = chance(sim, 5);
+    is.dies_in_start = chance(sim, 12);
+    is.hangs_in_start = chance(sim, 6);
+    is.guard_is_lost = chance(sim, 2);
+    is.deaf_to_eof = chance(sim, 20);
+    is.deaf_to_term = chance(sim, 15);
+    is.exits_clean = chance(sim, 25);
+    is.steal_fails = chance(sim, 5);
+    is.leaves_descendant = chance(sim, 25);
+    is.descendant_reads = chance(sim, 60);
+    is.descendant_ms = PICK(sim, 5, 500, 100000);
+    is.fails_lists = chance(sim, 10);
+    is.closes_stdout = chance(sim, 8);
+    is.deaf_to_eof |= is.closes_stdout && chance(sim, 60);
+    is.deaf_to_term |= is.closes_stdout && chance(sim, 60);
+    is.start_ms = (uint32_t)often_none(sim, 5, PICK(sim, 30, 200));
+    is.loops_pages = chance(sim, 5);
+    is.lists_too_much = chance(sim, 4) && sim->limits.max_message_bytes < 20000;
+    is.unkillable_ms = (uint32_t)often_none(sim, 15, PICK(sim, 3, 30, 3000, 60000));
+    is.dies_at_byte = often_none(sim, 30, 1 + below(sim, PICK(sim, 300, 3000)));
+    is.dies_at_ms = often_none(sim, 15, sim->now_ms + 1 + below(sim, PICK(sim, 20, 5000)));
+    return is;
 }
 
 /* All that may pass from the order to go until nothing is left. */

@@ -256,6 +256,25 @@ static bool come_to_rest(struct sim *sim)
     return false;
 }
 
+/* Whatever change a server told of, its list is the one from after it. */
+static void check_lists(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->child_top && !sim->has_failed; i++) {
+        const struct child *child = &sim->children[i];
+        const struct hf_runtime *runtime = child->in_use ? child->runtime : NULL;
+        if (!runtime || runtime != runtime->slot->current || child->listed_badly ||
+            child->stdout_closed || !child->instance->lists_tools ||
+            runtime->server->settings.isolation != HF_ISOLATION_SHARED)
+            continue;
+        const struct hf_part *part = runtime->server->parts[HF_PART_TOOLS];
+        const struct hf_span last =
+            part && part->count ? part->items[part->count - 1].name : HF_SPAN("\"v0\"");
+        if ((unsigned)atoi(last.p + 2) < child->announced)
+            sim_broken(sim, PROMISE_P7, "%s told of tools v%u, and the list still has v%d",
+                       runtime->server->name, child->announced, atoi(last.p + 2));
+    }
+}
+
 static void calm(struct sim *sim)
 {
     come_to_senses(sim);
@@ -275,7 +294,8 @@ static void calm(struct sim *sim)
             if (!ok)
                 sim_broken(sim, PROMISE_CALM, "a call of client %d to server %d failed", c, seat);
         }
-    (void)come_to_rest(sim);
+    if (!sim->has_failed && come_to_rest(sim))
+        check_lists(sim);
 }
 
 /* ---- the end ---- */

@@ -193,6 +193,16 @@ bool shell_is_quiet(const struct sim *sim)
     return true;
 }
 
+static void tick(struct sim *sim)
+{
+    TRACE(sim, "tick");
+    shell_begin(sim, NULL);
+    hf_engine_tick(sim->engine, sim->now_ms);
+    shell_end(sim);
+    if (!sim->has_failed)
+        check_time(sim);
+}
+
 static void pass_time(struct sim *sim)
 {
     uint64_t next = hf_engine_next_ms(sim->engine);
@@ -210,14 +220,8 @@ static void pass_time(struct sim *sim)
         if (chance(sim, 5))
             sim->now_ms += below(sim, LATE_MS);
     }
-    if (!engine_next || engine_next > sim->now_ms)
-        return;
-    TRACE(sim, "tick");
-    shell_begin(sim, NULL);
-    hf_engine_tick(sim->engine, sim->now_ms);
-    shell_end(sim);
-    if (!sim->has_failed)
-        check_time(sim);
+    if (engine_next && engine_next <= sim->now_ms)
+        tick(sim);
 }
 
 void shell_step(struct sim *sim)
@@ -231,7 +235,10 @@ void shell_step(struct sim *sim)
                 chosen = &sim->children[i];
                 how = deed;
             }
-    if (chosen)
+    const uint64_t next = hf_engine_next_ms(sim->engine);
+    if (chosen && next && next <= sim->now_ms && chance(sim, 50))
+        tick(sim); /* a loop looks at its timers before its descriptors */
+    else if (chosen)
         do_deed(sim, chosen, how);
     if (!chosen || chance(sim, 85))
         shell_flush(sim);

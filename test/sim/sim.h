@@ -74,6 +74,7 @@ struct stats {
 enum request_kind {
     ASK_PUT, /* a tool with an effect */
     ASK_IDEM,
+    ASK_GIVEN, /* the tool whose name changes, as it was last given */
     ASK_PROMPT,
     ASK_READ,
     ASK_COMPLETE,
@@ -105,6 +106,8 @@ struct request {
     /* what the world knows */
     unsigned sends, whole_reads, effects;
     bool byte_taken;
+    bool is_written;          /* whole, newline and all, where it was last sent */
+    uint64_t generation;      /* of the runtime it was last sent to */
     bool steal_failed;        /* in some child: nothing can be proven there */
     struct child *holder;     /* the last child that was sent a byte of it */
     unsigned holder_serial;   /* children are used again */
@@ -164,7 +167,7 @@ struct personality {
     bool no_exec, no_exec_later, dies_in_start, hangs_in_start, guard_is_lost;
     bool deaf_to_eof, deaf_to_term, stops_reading, exits_clean, steal_fails;
     bool leaves_descendant, descendant_reads;
-    bool fails_lists, loops_pages, answers_at_end_of_pipe, closes_stdout;
+    bool fails_lists, loops_pages, answers_at_end_of_pipe, closes_stdout, lists_too_much;
     enum reading reads;
     uint32_t read_max, delay_ms, start_ms, unkillable_ms, descendant_ms;
     uint64_t dies_at_byte, dies_at_ms;
@@ -198,6 +201,8 @@ struct child {
     unsigned pending_count;
     uint64_t listed; /* bit n: it gave all pages of variant n % 64 */
     unsigned listing_variant;
+    unsigned announced; /* the newest variant it sent list_changed for */
+    bool listed_badly;  /* some list of its was lost: it may not be asked again for long */
     bool is_sane;
     uint64_t next_ask;
     struct segment segments[SEGMENTS]; /* last: not cleared */
@@ -220,6 +225,7 @@ struct client {
     unsigned news[HF_PART_COUNT];  /* in this event */
     bool had_list[HF_PART_COUNT];  /* before this event */
     bool knows[INSTANCES];         /* was given names of that server */
+    int variant[INSTANCES];        /* of its tools, as last given; -1: not on the first page */
 };
 
 struct sim {
@@ -321,6 +327,7 @@ void judge_answer(struct sim *sim, struct request *request, const struct hf_msg 
 /* operators.c */
 extern const char *const seat_names[SERVERS];
 struct hf_settings operator_settings(struct sim *sim);
+struct personality operator_personality(struct sim *sim); /* of a child */
 struct instance *operator_add(struct sim *sim, int seat);
 void operator_act(struct sim *sim);
 void operator_do(struct sim *sim, struct instance *instance, enum hf_op op);

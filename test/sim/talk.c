@@ -35,13 +35,19 @@ static void run(struct sim *sim, struct child *child, int number)
 
 static void add_tools(struct sim *sim, struct child *child, const struct pending *p)
 {
-    const bool paged = child->is.loops_pages || (child->serial & 3) == 0;
+    const bool paged =
+        child->is.loops_pages || child->is.lists_too_much || (child->serial & 3) == 0;
     const char *own = "{\"name\":\"put\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"idem\","
                       "\"annotations\":{\"idempotentHint\":true}}";
     if (!p->is_second_page)
         child->listing_variant = child->instance->variant;
     const unsigned v = child->listing_variant;
     hf_buf_add_str(&child->out, "\"tools\":[");
+    if (child->is.lists_too_much) { /* each page fits, all together do not */
+        hf_buf_printf(&child->out, "{\"name\":\"big%d\",\"description\":\"%0*d\"},",
+                      p->is_second_page, 5000, 0);
+        child->listed_badly = true;
+    }
     if (paged && !p->is_second_page) {
         hf_buf_printf(&child->out, "%s],\"nextCursor\":\"c\"", own);
         return;
@@ -100,8 +106,8 @@ static void say_error(struct child *child, uint64_t id, int code)
 
 static void note_answer(struct child *child, struct request *r)
 {
-    if (child->runtime && !child->stdout_closed && !child->said_silent && r->holder == child &&
-        r->holder_serial == child->serial && r->state == OPEN)
+    if (child->runtime && child->life == ALIVE && !child->stdout_closed && !child->said_silent &&
+        r->holder == child && r->holder_serial == child->serial && r->state == OPEN)
         r->answered_by = child->serial;
 }
 
@@ -126,7 +132,9 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     switch (p->what) {
     case SAY_HELLO: add_hello(child, &child->out); break;
     case SAY_LIST: add_list(sim, child, p); break;
-    case SAY_RESULT: hf_buf_printf(&child->out, "\"id\":7,\"_k\":%d", p->request); break;
+    case SAY_RESULT:
+        hf_buf_printf(&child->out, "\"id\":7,\"_k\":%d,\"from\":%u", p->request, child->serial);
+        break;
     case SAY_DONE: break;
     }
     hf_buf_add_char(&child->out, '}');
@@ -137,10 +145,12 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
 
 void talk_answer(struct sim *sim, struct child *child, struct pending *pending)
 {
-    if (pending->what == SAY_LIST && child->is.fails_lists && chance(sim, 40))
+    if (pending->what == SAY_LIST && child->is.fails_lists && chance(sim, 40)) {
+        child->listed_badly = true;
         say_error(child, pending->id, -32603);
-    else
-        say_result(sim, child, pending);
+        return;
+    }
+    say_result(sim, child, pending);
 }
 
 static void owe(struct sim *sim, struct child *child, struct pending pending, uint64_t delay_ms)
@@ -263,8 +273,10 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
 
 static void take_call(struct sim *sim, struct child *child, struct pending pending)
 {
-    if (child->life != ALIVE) { /* a descendant: it can run it, and its answer is nobody's */
+    if (child->life != ALIVE) { /* a descendant: it can run it, and its answer may come too late */
         run(sim, child, pending.request);
+        if (pending.request >= 0 && chance(sim, 50))
+            say_result(sim, child, &pending);
         return;
     }
     if (pending.request >= 0 && chance(sim, child->is.evil)) {
@@ -280,12 +292,14 @@ static void take_list(struct sim *sim, struct child *child, struct pending pendi
 {
     pending.what = SAY_LIST;
     pending.is_second_page = hf_json_get(msg->params, HF_SPAN("cursor")).p != NULL;
-    if (chance(sim, child->is.evil / 8) && say_too_much(sim, child, pending.id))
-        return;
-    if (chance(sim, child->is.evil / 8))
+    if (chance(sim, child->is.evil / 8) && say_too_much(sim, child, pending.id)) {
+        child->listed_badly = true;
+    } else if (chance(sim, child->is.evil / 8)) {
+        child->listed_badly = true;
         say(child, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"?\"}}");
-    else
+    } else {
         owe(sim, child, pending, below(sim, child->is.delay_ms / 4 + 1));
+    }
 }
 
 static void take_initialize(struct sim *sim, struct child *child, struct pending pending)
@@ -363,15 +377,17 @@ void talk_noise(struct sim *sim, struct child *child)
     switch (below(sim, 12)) {
     case 0: child->instance->variant += chance(sim, 50); /* fallthrough */
     case 1:
+        child->announced = child->instance->variant;
         say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
         break;
     case 2:
         say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}");
         break;
     case 3:
-        say(child,
-            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
-            "\"info\",\"data\":\"hm\"}}");
+        hf_buf_printf(&child->out,
+                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+                      "\"level\":\"info\",\"data\":%u}}\n",
+                      child->serial);
         break;
     case 4: ask_client(sim, child); break;
     case 5:

@@ -7,51 +7,6 @@
 
 /* ---- coming ---- */
 
-static uint64_t often_none(struct sim *sim, uint32_t percent, uint64_t value)
-{
-    return chance(sim, percent) ? value : 0;
-}
-
-static struct personality draw(struct sim *sim)
-{
-    const uint32_t evil = sim->is_calm ? 0 : sim->evil;
-    const bool bad = chance(sim, evil);
-    struct personality is = {
-        .reads = (enum reading)below(sim, 3),
-        .read_max = PICK(sim, 1, 7, 64, 4096),
-        .delay_ms = PICK(sim, 0, 1, 20, 3000),
-        .answers_at_end_of_pipe = chance(sim, 50),
-    };
-    if (sim->is_calm)
-        is.read_max = 4096;
-    if (sim->is_calm || !bad)
-        return is;
-    is.evil = (uint8_t)PICK(sim, 0, 10, 40, 90);
-    is.noise = (uint8_t)PICK(sim, 0, 5, 30);
-    is.no_exec = chance(sim, 5);
-    is.no_exec_later = chance(sim, 5);
-    is.dies_in_start = chance(sim, 12);
-    is.hangs_in_start = chance(sim, 6);
-    is.guard_is_lost = chance(sim, 2);
-    is.deaf_to_eof = chance(sim, 20);
-    is.deaf_to_term = chance(sim, 15);
-    is.exits_clean = chance(sim, 25);
-    is.steal_fails = chance(sim, 5);
-    is.leaves_descendant = chance(sim, 25);
-    is.descendant_reads = chance(sim, 60);
-    is.descendant_ms = PICK(sim, 5, 500, 100000);
-    is.fails_lists = chance(sim, 10);
-    is.closes_stdout = chance(sim, 8);
-    is.deaf_to_eof |= is.closes_stdout && chance(sim, 60);
-    is.deaf_to_term |= is.closes_stdout && chance(sim, 60);
-    is.start_ms = (uint32_t)often_none(sim, 5, PICK(sim, 30, 200));
-    is.loops_pages = chance(sim, 5);
-    is.unkillable_ms = (uint32_t)often_none(sim, 8, PICK(sim, 10, 3000, 60000));
-    is.dies_at_byte = often_none(sim, 30, 1 + below(sim, PICK(sim, 300, 3000)));
-    is.dies_at_ms = often_none(sim, 15, sim->now_ms + 1 + below(sim, PICK(sim, 20, 5000)));
-    return is;
-}
-
 static void add_news(struct child *child, enum news news)
 {
     assert(child->news_count < sizeof child->news / sizeof *child->news);
@@ -95,10 +50,10 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
     child->serial = ++sim->child_serial;
     child->runtime = runtime;
     child->instance = hf_server_shell(hf_runtime_server(runtime));
-    child->is = draw(sim);
+    child->is = operator_personality(sim);
     child->is_sane = sim->is_calm;
     child->capacity = PICK(sim, 64, 300, 4096, 65536, 65536);
-    child->wake_ms = sim->now_ms + child->is.start_ms + often_none(sim, 50, below(sim, 10));
+    child->wake_ms = sim->now_ms + child->is.start_ms + (chance(sim, 50) ? below(sim, 10) : 0);
     hf_runtime_set_shell(runtime, child);
     sim->stats->spawns++;
     TRACE(sim, "    spawn child %u for %s#%llu", child->serial, hf_runtime_server(runtime)->name,
@@ -157,13 +112,15 @@ void child_die(struct sim *sim, struct child *child, int wait_status)
     sim->stats->deaths++;
     child->life = DEAD;
     child->wait_status = wait_status;
-    child->pending_count = 0;
     add_news(child, NEWS_EXITED);
     if (child->is.leaves_descendant && !child->kill_at_ms) {
         child->stdout_held = true;
-        child->wake_ms = sim->now_ms + (child->is.descendant_reads ? 0 : child->is.descendant_ms);
+        child->wake_ms = sim->now_ms;
         child->eof_asked_ms = sim->now_ms + child->is.descendant_ms; /* when it ends by itself */
+        for (unsigned i = 0; i < child->pending_count; i++) /* it was the one who worked on it */
+            child->pending[i].due_ms = sim->now_ms + below(sim, 2000);
     } else {
+        child->pending_count = 0;
         tree_ends(sim, child);
     }
 }
@@ -171,6 +128,10 @@ void child_die(struct sim *sim, struct child *child, int wait_status)
 static void be_killed(struct sim *sim, struct child *child)
 {
     child->kill_at_ms = sim->now_ms ? sim->now_ms : 1;
+    if (child->life == ALIVE && child->is.unkillable_ms && child->pending_count) {
+        struct pending last_words = child->pending[--child->pending_count];
+        talk_answer(sim, child, &last_words);
+    }
     if (child->life == SPAWNING && chance(sim, 50)) {
         child->life = ALIVE;
         add_news(child, NEWS_STARTED);
@@ -308,11 +269,14 @@ static void note_send(struct sim *sim, struct child *child, int number)
     if (r->sends > HF_SENDS_MAX_ONCE_TAKEN && r->byte_taken)
         sim_broken(sim, PROMISE_P2, "request %d was sent a third time after a byte was taken",
                    number);
-    if (r->sends > 1 && r->answered_by && r->answered_by == r->holder_serial)
+    const bool no_time = !child->instance->settings.eof_ms || child->instance->was_changed;
+    if (r->sends > 1 && r->answered_by && r->answered_by == r->holder_serial && !no_time)
         sim_broken(sim, PROMISE_P4, "request %d was sent again although it was answered", number);
     r->holder = child;
     r->holder_serial = child->serial;
     r->sent_to = child->instance;
+    r->generation = hf_runtime_generation(child->runtime);
+    r->is_written = false;
 }
 
 /* Finds where messages begin and end in the next `n` bytes of what is to be written. */
@@ -383,6 +347,9 @@ static bool write_once(struct sim *sim, struct child *child)
     hf_buf_add(&child->in, (struct hf_span) { text.p, n });
     child->written += n;
     child->readable_end += n;
+    for (unsigned i = child->segment_head; i < child->segment_count; i++)
+        if (child->segments[i].request >= 0 && child->segments[i].newline < child->written)
+            sim->requests[child->segments[i].request].is_written = true;
     if (child->life == ALIVE && child->wake_ms > sim->now_ms && !child->is.stops_reading)
         child->wake_ms = sim->now_ms;
     TRACE(sim, "wrote %zu of %zu to child %u", n, text.n, child->serial);
@@ -517,19 +484,35 @@ static void set_wake(struct sim *sim, struct child *child)
     child->wake_ms = wake;
 }
 
+static bool answer_one(struct sim *sim, struct child *child)
+{
+    for (unsigned i = 0; i < child->pending_count; i++)
+        if (child->pending[i].due_ms <= sim->now_ms) {
+            struct pending pending = child->pending[i];
+            child->pending[i] = child->pending[--child->pending_count];
+            talk_answer(sim, child, &pending);
+            return true;
+        }
+    return false;
+}
+
 static void descendant_acts(struct sim *sim, struct child *child)
 {
     if (sim->now_ms >= child->eof_asked_ms) {
         tree_ends(sim, child);
         return;
     }
+    if (answer_one(sim, child))
+        return;
     if (child->is.descendant_reads && child->readable_end > child->read_total)
         read_bytes(sim, child, how_much(sim, child));
-    child->wake_ms = child->eof_asked_ms;
-    if (child->is.descendant_reads && child->wake_ms > sim->now_ms + 50)
-        child->wake_ms = sim->now_ms + 1 + below(sim, 50);
-    if (child->kill_at_ms && child->wake_ms > child->kill_at_ms)
-        child->wake_ms = child->kill_at_ms;
+    uint64_t wake = child->eof_asked_ms;
+    if (child->is.descendant_reads && wake > sim->now_ms + 50)
+        wake = sim->now_ms + 1 + below(sim, 50);
+    for (unsigned i = 0; i < child->pending_count; i++)
+        if (child->pending[i].due_ms < wake)
+            wake = child->pending[i].due_ms;
+    child->wake_ms = child->kill_at_ms && child->kill_at_ms < wake ? child->kill_at_ms : wake;
 }
 
 static void leader_acts(struct sim *sim, struct child *child)
@@ -543,13 +526,8 @@ static void leader_acts(struct sim *sim, struct child *child)
         child_die(sim, child, child->is.exits_clean ? 0 : SIGKILL);
         return;
     }
-    for (unsigned i = 0; i < child->pending_count; i++)
-        if (child->pending[i].due_ms <= sim->now_ms) {
-            struct pending pending = child->pending[i];
-            child->pending[i] = child->pending[--child->pending_count];
-            talk_answer(sim, child, &pending);
-            return;
-        }
+    if (answer_one(sim, child))
+        return;
     if (child->noise_ms != sim->now_ms && chance(sim, child->is.noise)) {
         child->noise_ms = sim->now_ms; /* else a slow reader could fill a moment for ever */
         talk_noise(sim, child);
