@@ -339,8 +339,8 @@ void check_before(struct sim *sim, struct hf_runtime *runtime)
 static void check_stale(struct sim *sim)
 {
     const struct hf_runtime *runtime = sim->stale.runtime;
-    if (!runtime || !hf_linked(&runtime->link) || sim->lost_a_client)
-        return; /* gone: its slot may go on now */
+    if (!runtime || !hf_linked(&runtime->link) || sim->lost_a_client || sim->failed_at_once)
+        return; /* gone: its slot may go on now; or more than this happened in the event */
     const struct hf_slot *slot = runtime->slot;
     const enum hf_slot_state now = slot->machine.state;
     if (memcmp(&sim->stale.backoff, &runtime->server->backoff, sizeof sim->stale.backoff) != 0)

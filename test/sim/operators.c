@@ -3,42 +3,42 @@
 
 const char *const seat_names[SERVERS] = { "alpha", "beta", "gamma" };
 
+/* One statement for each: the order in which an initializer's values are made is the compiler's. */
 struct hf_settings operator_settings(struct sim *sim)
 {
-    return (struct hf_settings) {
-        .lazy = chance(sim, 20),
-        .idle_ms = PICK(sim, 0, 0, 0, 200, 5000),
-        .wait_ms = PICK(sim, 0, 100, 2000, 45000, 45000),
-        .call_timeout_ms = PICK(sim, 0, 0, 0, 50, 1000, 10000),
-        .call_timeout_max_ms = PICK(sim, 0, 20000),
-        .start_timeout_ms = PICK(sim, 50, 5000, 120000),
-        .list_wait_ms = PICK(sim, 0, 100, 10000),
-        .relist_ms = PICK(sim, 0, 1000, 300000),
-        .reconnect = { .min_ms = PICK(sim, 0, 1, 250, 1500, 4000),
-                       .max_ms = PICK(sim, 0, 1000, 30000, 30000),
-                       .jitter = PICK(sim, 0, 1, 2) / 2.0,
-                       .window_ms = PICK(sim, 1000, 300000),
-                       .attempts = (int32_t)PICK(sim, 0, 1, 2, 4, 6) - 1,
-                       .first_attempts = (int32_t)PICK(sim, 0, 2, 4, 11) - 1,
-                       .probe_ms = PICK(sim, 0, 500, 60000) },
-        .liveness = { .timeout_ms = PICK(sim, 1, 50, 5000),
-                      .gap_ms = PICK(sim, 0, 100, 10000),
-                      .failures = PICK(sim, 1, 3) },
-        .close_ms = PICK(sim, 0, 20, 2000),
-        .term_ms = PICK(sim, 0, 20, 3000),
-        .kill_ms = PICK(sim, 0, 100, 5000),
-        .eof_ms = PICK(sim, 0, 20, 1000),
-        .drain_ms = PICK(sim, 0, 50, 10000),
-        .stall_ms = PICK(sim, 1, 100, 60000),
-        .overlap = chance(sim, 60),
-        .stateful = chance(sim, 15),
-        .isolation = chance(sim, 20) ? HF_ISOLATION_SESSION : HF_ISOLATION_SHARED,
-        .max_runtimes = PICK(sim, 2, 5, 16),
-        .max_in_flight = PICK(sim, 0, 0, 1, 2, 8),
-        .max_waiting = PICK(sim, 0, 2, 5, 1000, 1000, 1000, 1000, 1000),
-        .retry = chance(sim, 40) ? HF_RETRY_IDEMPOTENT : HF_RETRY_NEVER,
-        .prefix = HF_PREFIX_ALWAYS,
-    };
+    struct hf_settings s = { .prefix = HF_PREFIX_ALWAYS };
+    s.lazy = chance(sim, 20);
+    s.idle_ms = PICK(sim, 0, 0, 0, 200, 5000);
+    s.wait_ms = PICK(sim, 0, 100, 2000, 45000, 45000);
+    s.call_timeout_ms = PICK(sim, 0, 0, 0, 50, 1000, 10000);
+    s.call_timeout_max_ms = PICK(sim, 0, 20000);
+    s.start_timeout_ms = PICK(sim, 50, 5000, 120000);
+    s.list_wait_ms = PICK(sim, 0, 100, 10000);
+    s.relist_ms = PICK(sim, 0, 1000, 300000);
+    s.reconnect.min_ms = PICK(sim, 0, 1, 250, 1500, 4000);
+    s.reconnect.max_ms = PICK(sim, 0, 1000, 30000, 30000);
+    s.reconnect.jitter = PICK(sim, 0, 1, 2) / 2.0;
+    s.reconnect.window_ms = PICK(sim, 1000, 300000);
+    s.reconnect.attempts = (int32_t)PICK(sim, 0, 1, 2, 4, 6) - 1;
+    s.reconnect.first_attempts = (int32_t)PICK(sim, 0, 2, 4, 11) - 1;
+    s.reconnect.probe_ms = PICK(sim, 0, 500, 60000);
+    s.liveness.timeout_ms = PICK(sim, 1, 50, 5000);
+    s.liveness.gap_ms = PICK(sim, 0, 100, 10000);
+    s.liveness.failures = PICK(sim, 1, 3);
+    s.close_ms = PICK(sim, 0, 20, 2000);
+    s.term_ms = PICK(sim, 0, 20, 3000);
+    s.kill_ms = PICK(sim, 0, 100, 5000);
+    s.eof_ms = PICK(sim, 0, 20, 1000);
+    s.drain_ms = PICK(sim, 0, 50, 10000);
+    s.stall_ms = PICK(sim, 1, 100, 60000);
+    s.overlap = chance(sim, 60);
+    s.stateful = chance(sim, 15);
+    s.isolation = chance(sim, 20) ? HF_ISOLATION_SESSION : HF_ISOLATION_SHARED;
+    s.max_runtimes = PICK(sim, 2, 5, 16);
+    s.max_in_flight = PICK(sim, 0, 0, 1, 2, 8);
+    s.max_waiting = PICK(sim, 0, 2, 5, 1000, 1000, 1000, 1000, 1000);
+    s.retry = chance(sim, 40) ? HF_RETRY_IDEMPOTENT : HF_RETRY_NEVER;
+    return s;
 }
 
 static uint64_t often_none(struct sim *sim, uint32_t percent, uint64_t value)
@@ -48,17 +48,15 @@ static uint64_t often_none(struct sim *sim, uint32_t percent, uint64_t value)
 
 struct personality operator_personality(struct sim *sim)
 {
-    const uint32_t evil = sim->is_calm ? 0 : sim->evil;
-    const bool bad = chance(sim, evil);
-    struct personality is = {
-        .reads = (enum reading)below(sim, 3),
-        .read_max = PICK(sim, 1, 7, 64, 4096),
-        .delay_ms = PICK(sim, 0, 1, 20, 3000),
-        .answers_at_end_of_pipe = chance(sim, 50),
-    };
+    const bool bad = !sim->is_calm && chance(sim, sim->evil);
+    struct personality is = { 0 };
+    is.reads = (enum reading)below(sim, 3);
+    is.read_max = PICK(sim, 1, 7, 64, 4096);
+    is.delay_ms = PICK(sim, 0, 1, 20, 3000);
+    is.answers_at_end_of_pipe = chance(sim, 50);
     if (sim->is_calm)
         is.read_max = 4096;
-    if (sim->is_calm || !bad)
+    if (!bad)
         return is;
     is.evil = (uint8_t)PICK(sim, 0, 10, 40, 90);
     is.noise = (uint8_t)PICK(sim, 0, 5, 30);
@@ -98,15 +96,13 @@ struct instance *operator_add(struct sim *sim, int seat)
     if (sim->instance_count == INSTANCES)
         return NULL;
     struct instance *instance = &sim->instances[sim->instance_count++];
-    *instance = (struct instance) {
-        .seat = seat,
-        .settings = operator_settings(sim),
-        .wanted = chance(sim, 90),
-        .lists_tools = chance(sim, 92),
-        .lists_prompts = chance(sim, 70),
-        .lists_resources = chance(sim, 50),
-        .has_logging = chance(sim, 50),
-    };
+    *instance = (struct instance) { .seat = seat };
+    instance->settings = operator_settings(sim);
+    instance->wanted = chance(sim, 90);
+    instance->lists_tools = chance(sim, 92);
+    instance->lists_prompts = chance(sim, 70);
+    instance->lists_resources = chance(sim, 50);
+    instance->has_logging = chance(sim, 50);
     instance->close_ms = close_bound(&instance->settings);
     if (seat == 0 && chance(sim, 10))
         instance->settings.prefix = HF_PREFIX_NEVER;
@@ -187,8 +183,10 @@ void operator_act(struct sim *sim)
     static const enum hf_op ops[] = { HF_OP_ENABLE,    HF_OP_ENABLE,  HF_OP_DISABLE,
                                       HF_OP_RESTART,   HF_OP_RESTART, HF_OP_RECONNECT,
                                       HF_OP_RECONNECT, HF_OP_REMOVE,  HF_OP_ENABLE };
-    if (chance(sim, 10))
-        operator_change(sim, instance, operator_settings(sim), chance(sim, 60));
-    else
+    if (chance(sim, 10)) {
+        const bool restart = chance(sim, 60);
+        operator_change(sim, instance, operator_settings(sim), restart);
+    } else {
         operator_do(sim, instance, ops[below(sim, sizeof ops / sizeof *ops)]);
+    }
 }

@@ -55,12 +55,10 @@ static void begin(struct sim *sim, uint64_t seed)
     memset(sim->seats, 0, sizeof sim->seats);
     for (size_t i = 0; i < CHILDREN; i++)
         sim->children[i].in_use = false;
-    sim->limits = (struct hf_limits) {
-        .max_message_bytes = PICK(sim, 6000, 6000, 1 << 20),
-        .max_buffered_bytes = chance(sim, 6) ? 4000 : 1 << 26,
-        .max_depth = 64,
-        .page_bytes = PICK(sim, 100, 1000000),
-    };
+    sim->limits.max_message_bytes = PICK(sim, 6000, 6000, 1 << 20);
+    sim->limits.max_buffered_bytes = chance(sim, 6) ? 4000 : 1 << 26;
+    sim->limits.max_depth = 64;
+    sim->limits.page_bytes = PICK(sim, 100, 1000000);
     sim->client_weight = PICK(sim, 8, 20, 40);
     sim->operator_weight = PICK(sim, 0, 1, 4);
     sim->evil = PICK(sim, 20, 50, 90);
