@@ -248,8 +248,14 @@ void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
                           hf_shell_now(child->shell));
         break;
     case HF_DO_CLOSE_STDIN: close_stdin(child); break;
-    case HF_DO_TERM: hf_proc_term(child->proc); break;
-    case HF_DO_KILL: hf_proc_kill(child->proc); break;
+    case HF_DO_TERM:
+        if (child->proc)
+            hf_proc_term(child->proc);
+        break;
+    case HF_DO_KILL:
+        if (child->proc) /* it may never have started */
+            hf_proc_kill(child->proc);
+        break;
     default: assert(0 && "not for a child");
     }
 }
