@@ -153,7 +153,6 @@ struct hf_server {
     struct hf_link slots;
     struct hf_backoff backoff;
     struct hf_part *parts[HF_PART_COUNT]; /* last good; NULL: never listed */
-    bool has_part[HF_PART_COUNT];         /* declared by the last runtime that was connected */
     char *greeting;                       /* the last initialize result, raw */
     uint64_t generation;                  /* of the newest runtime */
     char reason[200], last_stderr[256];
@@ -184,7 +183,7 @@ struct hf_runtime {
     int wait_status;
     struct hf_link calls; /* queued, writing or sent; ours included */
     uint32_t in_flight;   /* those of clients */
-    bool completed_a_call, is_planned_end;
+    bool completed_a_call;
     bool has_capability[HF_PART_COUNT], has_logging, has_subscribe;
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
@@ -194,7 +193,6 @@ struct hf_runtime {
     bool check_is_due; /* but calls are in flight: it waits for them */
     struct hf_call *check_call;
     struct hf_link asks;
-    bool clients_said_initialized;
 };
 
 /* A request of a server that is with a client. */

@@ -25,7 +25,7 @@ struct hf {
     struct hf_log *log;
     struct hf_link clients;
     struct hf_stdio_front *front;
-    bool is_pumping, is_stopping, is_hasty, front_is_over;
+    bool is_pumping, is_stopping, is_hasty;
 };
 
 struct hf_client {
