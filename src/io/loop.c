@@ -8,8 +8,8 @@
  * (shared with whoever gave us our stdin), turns an error into "EBADF, no events" and stops,
  * refuses the files that epoll refuses, and must be closed in two steps. An epoll of our own has
  * none of that. libuv's descriptor is one of those in it: libuv runs when it has something to do
- * (signals), and a turn of plain descriptors costs one system call. Its timers are not used: one
- * alarm is the time-out of that call.
+ * (signals), and a turn of plain descriptors costs one system call. Its timers are not used: the
+ * next of our alarms is the time-out of that call.
  */
 #include "io/loop.h"
 #include <assert.h>
@@ -49,10 +49,11 @@ struct hook {
 struct hf_loop {
     uv_loop_t uv;
     int epoll; /* everything watched, and libuv's own descriptor */
-    bool in_turn, is_now_fixed;
+    bool in_turn, is_now_fixed, is_ringing;
     bool is_uv_new; /* a handle was added: libuv arms its descriptor only when it runs */
-    uint64_t now_ms, alarm_at_ms;
-    struct hook on_alarm, on_turn;
+    uint64_t now_ms;
+    struct hf_timers alarms;
+    struct hook on_turn;
     struct hf_link live, always_ready, freed, signals, guests;
 };
 
@@ -183,20 +184,37 @@ uint64_t hf_loop_now_ms(struct hf_loop *loop)
     return loop->now_ms;
 }
 
-void hf_loop_set_alarm(struct hf_loop *loop, uint64_t at_ms, hf_on_loop *on_alarm, void *context)
+void hf_alarm_init(struct hf_alarm *alarm, struct hf_loop *loop, hf_on_loop *on_alarm,
+                   void *context)
 {
-    assert(!at_ms || on_alarm);
-    loop->on_alarm = (struct hook) { on_alarm, context };
-    loop->alarm_at_ms = at_ms;
+    *alarm = (struct hf_alarm) { .loop = loop, .on_alarm = on_alarm, .context = context };
+    hf_timer_init(&alarm->timer, 0, alarm);
 }
 
-static void ring_alarm(struct hf_loop *loop)
+void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms)
 {
-    if (!loop->alarm_at_ms || loop->alarm_at_ms > hf_loop_now_ms(loop))
+    struct hf_loop *loop = alarm->loop;
+    /* set again while it rings: in the next turn, however long it is due, or it would ring for ever
+     */
+    if (at_ms && loop->is_ringing && at_ms <= hf_loop_now_ms(loop))
+        at_ms = hf_loop_now_ms(loop) + 1;
+    hf_timer_set(&loop->alarms, &alarm->timer, at_ms);
+}
+
+static void ring_alarms(struct hf_loop *loop)
+{
+    if (!hf_timers_next(&loop->alarms))
         return;
-    const struct hook alarm = loop->on_alarm;
-    hf_loop_set_alarm(loop, 0, NULL, NULL);
-    alarm.call(alarm.context);
+    const uint64_t now_ms = hf_loop_now_ms(loop);
+    struct hf_timer *timer;
+    loop->is_ringing = true;
+    for (size_t left = loop->alarms.count; left > 0; left--) {
+        if (!(timer = hf_timers_pop(&loop->alarms, now_ms)))
+            break;
+        const struct hf_alarm *alarm = timer->owner;
+        alarm->on_alarm(alarm->context);
+    }
+    loop->is_ringing = false;
 }
 
 /* --- signals --- */
@@ -278,6 +296,7 @@ void hf_loop_free(struct hf_loop *loop)
     free_watches(&loop->live);
     free_watches(&loop->always_ready);
     free_watches(&loop->freed);
+    hf_timers_done(&loop->alarms);
     hf_free(loop);
 }
 
@@ -290,10 +309,11 @@ int hf_loop_timeout_ms(struct hf_loop *loop)
 {
     if (!hf_list_empty(&loop->always_ready) || loop->is_uv_new)
         return 0;
-    if (!loop->alarm_at_ms)
+    const uint64_t next_ms = hf_timers_next(&loop->alarms);
+    if (!next_ms)
         return -1;
     const uint64_t now_ms = hf_loop_now_ms(loop);
-    const uint64_t left_ms = loop->alarm_at_ms > now_ms ? loop->alarm_at_ms - now_ms : 0;
+    const uint64_t left_ms = next_ms > now_ms ? next_ms - now_ms : 0;
     return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
@@ -305,7 +325,7 @@ void hf_loop_step(struct hf_loop *loop, bool block)
     loop->is_now_fixed = false;
     call_ready(loop, timeout_ms);
     call_always_ready(loop);
-    ring_alarm(loop);
+    ring_alarms(loop);
     if (loop->on_turn.call)
         loop->on_turn.call(loop->on_turn.context);
     free_watches(&loop->freed);

@@ -1,9 +1,9 @@
 /*
- * loop.h - one event loop: descriptors, one alarm, signals, and the end of a turn.
+ * loop.h - one event loop: descriptors, alarms, signals, and the end of a turn.
  *
- * Nothing else in the tree includes uv.h. A turn is: wait, ready descriptors, the alarm if it is
- * due, the turn hook. Never blocks except in hf_loop_step(loop, true); never changes the flags of a
- * descriptor it watches; one thread per loop.
+ * Nothing else in the tree includes uv.h. A turn is: wait, ready descriptors, the alarms that
+ * are due, the turn hook. Never blocks except in hf_loop_step(loop, true); never changes the flags
+ * of a descriptor it watches; one thread per loop.
  *
  * 1. Every callback is called from inside hf_loop_step(), never from another call.
  * 2. Readiness is level-triggered: a callback that leaves bytes behind is called again next turn.
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/list.h"
+#include "base/timers.h"
 
 struct hf_loop;
 struct hf_watch;
@@ -40,9 +41,17 @@ void hf_loop_step(struct hf_loop *loop, bool block);
 /* Monotonic. The same during one turn, so that everything that happens in it happens at once. */
 uint64_t hf_loop_now_ms(struct hf_loop *loop);
 
-/* One alarm: `on_alarm` is called in the first turn whose now is `at_ms` or later, once. Setting it
- * replaces the one before; 0 is none. Free of cost when nothing changes. */
-void hf_loop_set_alarm(struct hf_loop *loop, uint64_t at_ms, hf_on_loop *on_alarm, void *context);
+/* An alarm lives in its owner: `on_alarm` is called in the first turn whose now is `at_ms` or
+ * later, once. Setting it again replaces that; 0 is none. Free of cost when nothing changes. */
+struct hf_alarm {
+    struct hf_timer timer;
+    struct hf_loop *loop;
+    hf_on_loop *on_alarm;
+    void *context;
+};
+void hf_alarm_init(struct hf_alarm *alarm, struct hf_loop *loop, hf_on_loop *on_alarm,
+                   void *context);
+void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms);
 
 /* The end of every turn, whatever happened in it: the place to write what the turn collected. */
 void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);

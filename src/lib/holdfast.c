@@ -19,6 +19,7 @@ static const size_t message_room = (size_t)2 << 30;
 
 struct hf {
     struct hf_shell shell; /* first: the shell is the hf */
+    struct hf_alarm alarm; /* the engine's */
     struct hf_limits limits;
     enum hf_log_level log_level;
     enum hf_log_format log_format;
@@ -133,7 +134,7 @@ static void pump(struct hf_shell *shell)
     hf_engine_collect(shell->engine);
     hf->is_pumping = false;
     free_closed_clients(hf);
-    hf_loop_set_alarm(shell->loop, hf_engine_next_ms(shell->engine), on_alarm, hf);
+    hf_alarm_set(&hf->alarm, hf_engine_next_ms(shell->engine));
 }
 
 static void free_the_dead(struct hf *hf)
@@ -195,6 +196,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     hf_link_init(&hf->shell.dead);
     hf_link_init(&hf->clients);
     hf_loop_on_turn(loop, on_turn, hf);
+    hf_alarm_init(&hf->alarm, loop, on_alarm, hf);
     for (size_t i = 0; i < config->server_count; i++)
         add_server(hf, &config->servers[i]);
     return hf;
@@ -301,11 +303,13 @@ static void do_nothing(void *context)
 static void reap_guards(struct hf_loop *loop)
 {
     const uint64_t until_ms = hf_loop_now_ms(loop) + CLOSE_WAIT_MS;
+    struct hf_alarm over;
     hf_loop_on_turn(loop, do_nothing, NULL);
-    while (hf_loop_has_guests(loop) && hf_loop_now_ms(loop) < until_ms) {
-        hf_loop_set_alarm(loop, until_ms, do_nothing, NULL);
+    hf_alarm_init(&over, loop, do_nothing, NULL);
+    hf_alarm_set(&over, until_ms);
+    while (hf_loop_has_guests(loop) && hf_loop_now_ms(loop) < until_ms)
         hf_loop_step(loop, true);
-    }
+    hf_alarm_set(&over, 0);
 }
 
 void hf_close(struct hf *hf)
@@ -323,6 +327,7 @@ void hf_close(struct hf *hf)
     release_all(hf);
     free_the_dead(hf);
     hf_engine_free(hf->shell.engine);
+    hf_alarm_set(&hf->alarm, 0);
     reap_guards(hf->shell.loop);
     hf_loop_free(hf->shell.loop);
     hf_log_free(hf->log);

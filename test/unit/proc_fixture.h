@@ -33,6 +33,7 @@ struct output {
 
 struct world {
     struct hf_loop *loop;
+    struct hf_alarm alarm;
     struct hf_proc *proc;
     struct output out, err;
     char log[256]; /* the events in their order, a word each */
@@ -143,7 +144,8 @@ static inline void watch_output(struct world *w, struct output *output, int fd)
 static inline void begin(struct world *w)
 {
     *w = (struct world) { .loop = hf_loop_new() };
-    hf_loop_set_alarm(w->loop, hf_loop_now_ms(w->loop) + LIMIT_MS, on_late, w);
+    hf_alarm_init(&w->alarm, w->loop, on_late, w);
+    hf_alarm_set(&w->alarm, hf_loop_now_ms(w->loop) + LIMIT_MS);
 }
 
 static inline bool start_in(struct world *w, const char *cwd, const char *const *argv)

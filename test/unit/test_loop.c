@@ -11,6 +11,7 @@
 struct seen {
     struct hf_loop *loop;
     struct hf_watch *watch, *other;
+    struct hf_alarm alarm;
     int calls, turns, alarms, signals;
     unsigned events;
     uint64_t now_ms;
@@ -186,7 +187,8 @@ TEST(a_turn_is_descriptors_then_alarm_then_hook)
     s.watch = hf_watch_new(s.loop, fd, on_ready, &s);
     hf_watch_set(s.watch, HF_READABLE);
     hf_loop_on_turn(s.loop, on_turn, &s);
-    hf_loop_set_alarm(s.loop, hf_loop_now_ms(s.loop), on_alarm, &s);
+    hf_alarm_init(&s.alarm, s.loop, on_alarm, &s);
+    hf_alarm_set(&s.alarm, hf_loop_now_ms(s.loop));
     hf_loop_step(s.loop, true);
     hf_loop_step(s.loop, true);
     CHECK(strcmp(s.order, "ratrt") == 0);
@@ -199,20 +201,43 @@ TEST(the_alarm_rings_once_and_not_before_its_time)
 {
     struct seen s = { .loop = hf_loop_new() };
     const uint64_t at_ms = hf_loop_now_ms(s.loop) + 20;
+    hf_alarm_init(&s.alarm, s.loop, on_alarm, &s);
     for (int i = 0; i < 1000; i++)
-        hf_loop_set_alarm(s.loop, at_ms, on_alarm, &s);
+        hf_alarm_set(&s.alarm, at_ms);
     CHECK(hf_loop_timeout_ms(s.loop) <= 20);
     while (!s.alarms)
         hf_loop_step(s.loop, true);
     CHECK(s.now_ms >= at_ms);
     hf_loop_step(s.loop, false);
     CHECK(s.alarms == 1);
-    hf_loop_set_alarm(s.loop, 1, on_alarm, &s); /* long past */
-    hf_loop_set_alarm(s.loop, 0, NULL, NULL);
+    hf_alarm_set(&s.alarm, 1); /* long past */
+    hf_alarm_set(&s.alarm, 0);
     hf_loop_step(s.loop, false);
     CHECK(s.alarms == 1);
     CHECK(hf_loop_timeout_ms(s.loop) == -1);
     hf_loop_free(s.loop);
+}
+
+static void ring_again(void *context)
+{
+    struct seen *s = context;
+    on_alarm(context);
+    hf_alarm_set(&s->alarm, 1);
+}
+
+TEST(several_alarms_ring_in_the_order_of_their_times_and_one_set_while_it_rings_waits_a_turn)
+{
+    struct seen first = { .loop = hf_loop_new() }, second = { .loop = first.loop };
+    hf_alarm_init(&first.alarm, first.loop, ring_again, &first);
+    hf_alarm_init(&second.alarm, first.loop, on_alarm, &second);
+    hf_alarm_set(&second.alarm, 2);
+    hf_alarm_set(&first.alarm, 1);
+    hf_loop_step(first.loop, true);
+    CHECK(first.alarms == 1 && second.alarms == 1);
+    CHECK(hf_loop_timeout_ms(first.loop) <= 1); /* and rings again, but in a turn of its own */
+    hf_alarm_set(&first.alarm, 0);
+    CHECK(hf_loop_timeout_ms(first.loop) == -1);
+    hf_loop_free(first.loop);
 }
 
 static void spin_ms(long ms)
@@ -233,7 +258,8 @@ static void spend_time(void *context, unsigned events)
     CHECK(hf_loop_now_ms(s->loop) == before);
     s->now_ms = before;
     s->calls++;
-    hf_loop_set_alarm(s->loop, before + 3, on_alarm, s);
+    hf_alarm_init(&s->alarm, s->loop, on_alarm, s);
+    hf_alarm_set(&s->alarm, before + 3);
     hf_watch_set(s->watch, 0);
 }
 
