@@ -14,7 +14,7 @@ MAY_USE = {
     "wire": {"base", "wire"},
     "core": {"base", "wire", "core"},
     "guard": {"guard"},
-    "io": {"base", "core", "guard", "io"},
+    "io": {"base", "wire", "core", "guard", "io"},
     "ops": {"base", "wire", "core", "io", "ops"},
     "backend": {"base", "wire", "core", "io", "ops", "backend"},
     "front": {"base", "wire", "core", "io", "front"},

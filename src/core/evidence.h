@@ -33,6 +33,13 @@ struct hf_stream_facts { /* of a stdin that is never written again */
     int64_t taken_back; /* -1: could not look; nothing is proven */
 };
 
+/* How much of an HTTP request may have left us, on its first and only send. */
+enum hf_sent {
+    HF_SENT_NOTHING, /* no connection, or not one byte of it was handed to the kernel */
+    HF_SENT_PART,    /* its last byte was never handed to the kernel */
+    HF_SENT_WHOLE,   /* or nobody can tell */
+};
+
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts);
 /* Whether the server, or whatever it left behind, took at least one byte of the request. */
 bool hf_evidence_byte_taken(struct hf_extent extent, struct hf_stream_facts facts);

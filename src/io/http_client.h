@@ -1,0 +1,68 @@
+/*
+ * http_client.h - HTTP requests to remote servers, each with proof of how far it got.
+ *
+ * libcurl's multi interface on our loop, loaded when the first peer is made. A request is sent at
+ * most once: libcurl re-sends POSTs by itself when a reused connection dies, and that is forbidden
+ * here as soon as one byte may have reached the peer. Redirects are not followed.
+ *
+ * 1. Events of one fetch come in this order: `sending` at most once, `head` at most once, `bytes`
+ *    any number of times, `over` exactly once; none after hf_fetch_abort.
+ * 2. `head` is told only when the empty line after it was seen.
+ * 3. Events come from the loop, never from inside hf_fetch_start or hf_fetch_abort.
+ */
+#ifndef HF_IO_HTTP_CLIENT_H
+#define HF_IO_HTTP_CLIENT_H
+
+#include "base/err.h"
+#include "core/evidence.h"
+#include "io/loop.h"
+
+struct hf_http_client; /* all peers of one loop */
+struct hf_peer;        /* one remote server as one runtime sees it: connections, cookies */
+struct hf_fetch;       /* one request */
+
+struct hf_peer_spec {
+    const char *ca;         /* file; NULL: the system's */
+    const char *proxy;      /* NULL: as the environment says; "": none */
+    uint32_t connect_ms;    /* longest time to connect, TLS included */
+    uint32_t keep_alive_ms; /* an idle connection older than this is not used again */
+};
+
+struct hf_http_client *hf_http_client_new(struct hf_loop *loop);
+void hf_http_client_free(struct hf_http_client *client); /* NULL accepted; aborts what runs */
+/* NULL: libcurl cannot be loaded; `err` says which package to install. */
+struct hf_peer *hf_peer_new(struct hf_http_client *client, const struct hf_peer_spec *spec,
+                            struct hf_err *err);
+void hf_peer_free(struct hf_peer *peer); /* NULL accepted; aborts its fetches, closes connections */
+
+enum hf_verb { HF_VERB_GET, HF_VERB_POST, HF_VERB_DELETE };
+
+struct hf_fetch_spec {
+    enum hf_verb verb;
+    const char *url;
+    const char *const *headers; /* NULL-terminated "Name: value"; copied */
+    const struct hf_span *body; /* pieces; copied once */
+    unsigned body_count;
+};
+
+struct hf_fetch_end {
+    enum hf_sent sent; /* how much of the request may have reached the peer */
+    int status;        /* 0: no whole head came */
+    bool is_whole;     /* the answer came to its end, as far as HTTP can tell */
+    const char *why;   /* for people: "connection refused", "TLS: …"; never with secrets */
+};
+
+struct hf_fetch_events {
+    void (*sending)(void *context); /* connected: from now on bytes may leave */
+    void (*head)(void *context, int status);
+    void (*bytes)(void *context, struct hf_span bytes);
+    void (*over)(void *context, const struct hf_fetch_end *end); /* the fetch is freed after it */
+};
+
+struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec *spec,
+                                const struct hf_fetch_events *events, void *context);
+/* From `head` on: the last header of that name (lower case) of the answer, or p == NULL. */
+struct hf_span hf_fetch_header(const struct hf_fetch *fetch, const char *name);
+void hf_fetch_abort(struct hf_fetch *fetch); /* closes its connection: the peer sees it */
+
+#endif

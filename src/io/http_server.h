@@ -1,0 +1,84 @@
+/*
+ * http_server.h - an HTTP/1.1 server on our loop: connections in, whole requests up, answers down.
+ *
+ * It knows nothing of MCP. A request is handed up when its body is whole; the answer may come at
+ * once, turns later, or as a stream of chunks. A client that goes away is noticed at once, also
+ * while its answer is pending or its stream idle. Everything a peer can make grow is bounded, and
+ * what is over a bound is answered with a status that says which.
+ *
+ * 1. An exchange lives from `request` until it is answered, ended or `gone`; after that the handle
+ *    means nothing. Exactly one of the three ends it.
+ * 2. Spans of a request live as long as its exchange.
+ * 3. Callbacks come from the loop, never from inside the functions below.
+ */
+#ifndef HF_IO_HTTP_SERVER_H
+#define HF_IO_HTTP_SERVER_H
+
+#include "base/err.h"
+#include "io/shell.h"
+#include "wire/http1.h"
+
+struct hf_http_server;
+struct hf_exchange; /* one request and its answer */
+
+struct hf_http_limits {
+    size_t head_bytes;      /* 431 */
+    size_t body_bytes;      /* 413 */
+    unsigned connections;   /* 503 at accept */
+    uint32_t head_ms;       /* from the first byte of a head to its end: 408 */
+    uint32_t body_ms;       /* between two reads of a body: 408 */
+    uint32_t idle_ms;       /* between two requests: closed in silence */
+    uint32_t write_ms;      /* a peer that takes no byte for this long is cut off */
+    size_t unwritten_bytes; /* of one connection: a peer that does not read is cut off */
+};
+extern const struct hf_http_limits hf_http_limits_default;
+
+struct hf_http_spec {
+    const char *listen;     /* "127.0.0.1:7332", "[::1]:0", "unix:PATH" */
+    const char *cert, *key; /* files; NULL: no TLS */
+    struct hf_http_limits limits;
+};
+
+struct hf_http_events {
+    void (*request)(void *context, struct hf_exchange *exchange);
+    /* The client is gone before its exchange was over. */
+    void (*gone)(void *context, struct hf_exchange *exchange);
+};
+
+/* NULL: `err` says what is wrong with the address, the certificate or the system. */
+struct hf_http_server *hf_http_server_new(struct hf_shell *shell, const struct hf_http_spec *spec,
+                                          const struct hf_http_events *events, void *context,
+                                          struct hf_err *err);
+/* "http://127.0.0.1:7332", "https://…" or "unix:PATH": with the port that was really taken. */
+const char *hf_http_server_url(const struct hf_http_server *server);
+unsigned hf_http_server_port(const struct hf_http_server *server);    /* 0: a unix socket */
+bool hf_http_server_is_loopback(const struct hf_http_server *server); /* unix sockets too */
+/* Takes no new connection; each one that is open is closed once its exchanges are over. */
+void hf_http_server_stop(struct hf_http_server *server);
+unsigned hf_http_server_connections(const struct hf_http_server *server);
+/* Bytes written but not yet taken by the kernel are dropped. No callback comes any more. */
+void hf_http_server_free(struct hf_http_server *server); /* NULL accepted */
+
+/* ---- an exchange ---- */
+
+const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange);
+struct hf_span hf_exchange_body(const struct hf_exchange *exchange);
+void hf_exchange_set_context(struct hf_exchange *exchange, void *context);
+void *hf_exchange_context(const struct hf_exchange *exchange);
+
+/* The whole answer. `headers` is NULL or lines that each end in CRLF; Content-Length, Date and
+ * Connection are ours. `type` NULL: no body. Pieces are copied or written before it returns. */
+void hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
+                        const char *type, const struct hf_span *pieces, unsigned piece_count);
+/* A stream: the head now, then any number of writes, then the end. HTTP/1.0 clients get it
+ * unchunked with the connection closed behind it. */
+void hf_exchange_begin(struct hf_exchange *exchange, int status, const char *headers,
+                       const char *type);
+/* One write is one chunk. Over unwritten_bytes the connection is cut and `gone` follows. */
+void hf_exchange_write(struct hf_exchange *exchange, const struct hf_span *pieces,
+                       unsigned piece_count);
+void hf_exchange_end(struct hf_exchange *exchange);
+/* The connection is closed after this exchange. */
+void hf_exchange_close_after(struct hf_exchange *exchange);
+
+#endif

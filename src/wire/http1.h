@@ -1,0 +1,57 @@
+/*
+ * http1.h - HTTP/1.1 request heads and chunked bodies, strictly.
+ *
+ * A head is buffered until its empty line and parsed once into spans. Strict, because what we
+ * accept every proxy in front of us must read the same way: CRLF only, no folding, one Host, at
+ * most one Content-Length, Transfer-Encoding exactly `chunked` and never beside a length. Never
+ * does I/O.
+ */
+#ifndef HF_WIRE_HTTP1_H
+#define HF_WIRE_HTTP1_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "base/span.h"
+
+enum { HF_HTTP_HEADERS_MAX = 64 };
+
+struct hf_http_header {
+    struct hf_span name, value; /* value without the white space around it */
+};
+
+struct hf_http_head {
+    struct hf_span method, target; /* target as sent: origin form, or "*" */
+    struct hf_span path;           /* of the target, up to '?' */
+    unsigned minor;                /* HTTP/1.x */
+    struct hf_http_header headers[HF_HTTP_HEADERS_MAX];
+    size_t header_count;
+    int64_t content_length; /* -1: none given */
+    bool is_chunked;
+    bool keeps_alive; /* by version and Connection */
+    bool expects_continue;
+};
+
+/* 0, or the status to refuse it with (400, 431, 501, 505, 411 …); `ret_why` is a constant sentence.
+ */
+HF_MUST_CHECK int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head,
+                                     const char **ret_why);
+/* The only header of that name (lower case), or p == NULL: none, or several. */
+struct hf_span hf_http_header(const struct hf_http_head *head, const char *name);
+unsigned hf_http_header_count(const struct hf_http_head *head, const char *name);
+
+/* ---- a chunked body, cut anywhere ---- */
+
+enum hf_chunk_status { HF_CHUNK_MORE, HF_CHUNK_END, HF_CHUNK_BAD };
+struct hf_chunks {
+    /* private */
+    uint64_t left;
+    uint8_t mode;
+    uint16_t line_length; /* of the size or trailer line being read: bounded */
+};
+void hf_chunks_init(struct hf_chunks *chunks);
+/* Takes from the front of `*bytes`; gives at most one run of data (n == 0: none) and moves on. */
+enum hf_chunk_status hf_chunks_next(struct hf_chunks *chunks, struct hf_span *bytes,
+                                    struct hf_span *ret_data);
+
+#endif
