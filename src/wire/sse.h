@@ -2,7 +2,12 @@
  * sse.h - event streams (text/event-stream), resumable at any byte, with a limit.
  *
  * Data lines of one event are joined by newlines. An event over the limit is not stored: its data
- * runs through the JSON skimmer, and it is reported once with the id found in it. Never does I/O.
+ * runs through the JSON skimmer, and it is reported once with the id found in it. An event that the
+ * end of the stream cuts off is none. Never does I/O.
+ *
+ * 1. What comes out does not depend on where the input was cut.
+ * 2. The id of an event counts when the event is whole, not before: who resumes behind an event
+ *    that he never got would lose it.
  */
 #ifndef HF_WIRE_SSE_H
 #define HF_WIRE_SSE_H
@@ -18,8 +23,8 @@ enum hf_sse_kind {
 
 struct hf_sse_event {
     struct hf_span name; /* "message" if none was given */
-    struct hf_span data; /* n == 0: an event that only carries an id (priming) */
-    struct hf_span id;   /* the stream's last event id so far; p NULL: none yet */
+    struct hf_span data; /* n == 0: an event that only carries an id (priming); n == 0 if OVER */
+    struct hf_span id;   /* the stream's last event id so far; p NULL: none, or one too long */
     int64_t retry_ms;    /* as last said by the server; -1: never */
 };
 
@@ -28,7 +33,8 @@ struct hf_sse; /* see sse.c for its parts; embed by pointer */
 struct hf_sse *hf_sse_new(size_t event_max);
 void hf_sse_free(struct hf_sse *sse); /* NULL accepted */
 /* Takes from the front of `*bytes` until one event is whole or all bytes are taken. Unlike browsers
- * it also reports events without data when they carry an id: they make a stream resumable. */
+ * it also reports events without data when they carry an id or a retry: they make a stream
+ * resumable. `ret` is filled for OVER too, and untouched for NONE. */
 enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct hf_sse_event *ret);
 const struct hf_json_skim *hf_sse_over(const struct hf_sse *sse); /* after HF_SSE_OVER */
 
