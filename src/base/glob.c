@@ -38,3 +38,11 @@ bool hf_glob(const char *pattern, struct hf_span name)
         pattern++;
     return *pattern == '\0';
 }
+
+bool hf_glob_any(char *const *patterns, struct hf_span text)
+{
+    for (size_t i = 0; patterns && patterns[i]; i++)
+        if (hf_glob(patterns[i], text))
+            return true;
+    return false;
+}

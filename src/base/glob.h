@@ -9,6 +9,7 @@
 
 #include "base/span.h"
 
+bool hf_glob_any(char *const *patterns, struct hf_span text); /* NULL-terminated; NULL: false */
 bool hf_glob(const char *pattern, struct hf_span name); /* the whole name, bytes as they are */
 
 #endif

@@ -103,6 +103,7 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     engine->held_bytes += call->text_length;
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
+    call->via = session->via;
     call->digits = hf_digits(call->frame.digits, call->id);
     hf_call_cut(call, call->client_id, call->digits);
     hf_list_push(&session->calls, &call->in_session);
@@ -321,7 +322,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
                 hf_evidence_name(facts.evidence), reason, call->method->name);
     }
     if (call->session)
-        hf_send_failure(call->session, call->client_id, error, &facts);
+        hf_send_failure(call->session, call->via, call->client_id, error, &facts);
     hf_call_end(call);
 }
 
@@ -331,7 +332,16 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
     runtime->completed_a_call = true;
     if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
         hf_backoff_call_completed(&runtime->server->backoff);
-    hf_send_spliced(call->session, msg->text, msg->id, call->client_id);
+    struct hf_effect *answer =
+        hf_send_spliced(call->session, call->via, msg->text, msg->id, call->client_id);
+    if (answer) {
+        int64_t code = 0;
+        answer->is_answer = true;
+        if (msg->kind == HF_MSG_ERROR &&
+            !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+            code = -32603;
+        answer->error_code = (int)code;
+    }
     hf_call_end(call);
 }
 
@@ -421,7 +431,29 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     if (call->stage == HF_CALL_SENT)
         cancel_at_server(call, runtime, reason);
     call->is_cancelled = true;
+    hf_send_nothing(call->session, call->via);
     hf_call_end(call);
     if (was_silent)
         hf_check_maybe(runtime);
+}
+
+static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via && (call->stage == HF_CALL_WAITING || call->stage == HF_CALL_QUEUED))
+            return call;
+    }
+    return NULL;
+}
+
+void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    struct hf_call *call; /* ending one may end others: from the start again each time */
+    while ((call = unsent_via(session, via)))
+        hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
+                     "The client went away while the call waited for \"%s\"; it was never sent "
+                     "and is safe to send again.",
+                     call->slot->server->name);
 }

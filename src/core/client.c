@@ -2,135 +2,6 @@
 #include <assert.h>
 #include "core/state.h"
 
-/* ---- initialize ---- */
-
-static const char *const known_versions[] = { "2024-11-05", "2025-03-26", "2025-06-18",
-                                              "2025-11-25" };
-enum { VERSION_COUNT = sizeof known_versions / sizeof *known_versions };
-
-static const char *version_for(const struct hf_session *session)
-{
-    const struct hf_span asked =
-        hf_json_get(hf_span_of(session->hello), HF_SPAN("protocolVersion"));
-    for (size_t i = 0; i < VERSION_COUNT; i++)
-        if (hf_json_string_is(asked, hf_span_of(known_versions[i])))
-            return known_versions[i];
-    return known_versions[VERSION_COUNT - 1];
-}
-
-static bool names_a_list(struct hf_span key)
-{
-    return hf_json_key_is(key, HF_SPAN("tools")) || hf_json_key_is(key, HF_SPAN("prompts")) ||
-           hf_json_key_is(key, HF_SPAN("resources"));
-}
-
-/* The server's capabilities as they are, except that list_changed comes from us. */
-static void add_capabilities(struct hf_buf *out, struct hf_span capabilities)
-{
-    hf_buf_add_char(out, '{');
-    for (struct hf_json_iter it = hf_json_iter(capabilities); hf_json_next(&it);) {
-        hf_json_add_comma(out);
-        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
-        if (!names_a_list(it.key) || hf_json_type(it.value) != HF_JSON_OBJECT) {
-            hf_buf_add(out, it.value);
-            continue;
-        }
-        hf_buf_add_str(out, "{\"listChanged\":true");
-        for (struct hf_json_iter in = hf_json_iter(it.value); hf_json_next(&in);)
-            if (!hf_json_key_is(in.key, HF_SPAN("listChanged")))
-                hf_buf_printf(out, ",\"%.*s\":%.*s", HF_FMT(in.key), HF_FMT(in.value));
-        hf_buf_add_char(out, '}');
-    }
-    hf_buf_add_char(out, '}');
-}
-
-static void add_server_greeting(struct hf_buf *out, const struct hf_server *server)
-{
-    hf_buf_add_char(out, '{');
-    for (struct hf_json_iter it = hf_json_iter(hf_span_of(server->greeting)); hf_json_next(&it);) {
-        hf_json_add_comma(out);
-        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
-        if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
-            add_capabilities(out, it.value);
-        else
-            hf_buf_add(out, it.value);
-    }
-    hf_buf_add_char(out, '}');
-}
-
-/* The instructions of all servers known by now, each under its server's name. */
-static void add_instructions(struct hf_buf *out, const struct hf_engine *engine)
-{
-    struct hf_buf words = hf_draft();
-    const struct hf_server *server;
-    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
-        const struct hf_span text =
-            server->greeting && server->is_published
-                ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
-                : (struct hf_span) { NULL, 0 };
-        if (hf_json_type(text) != HF_JSON_STRING)
-            continue;
-        hf_buf_printf(&words, "%s# %s\n", hf_buf_len(&words) ? "\n\n" : "", server->name);
-        if (!hf_json_unescape(text, &words))
-            break;
-    }
-    if (hf_buf_len(&words)) {
-        hf_buf_add_str(out, ",\"instructions\":");
-        hf_json_add_string(out, hf_buf_span(&words));
-    }
-    hf_buf_done(&words);
-}
-
-static void answer_initialize(struct hf_session *session, struct hf_span id)
-{
-    struct hf_buf result = hf_draft();
-    if (session->only && session->only->greeting) {
-        add_server_greeting(&result, session->only);
-    } else {
-        hf_buf_printf(
-            &result,
-            "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{\"listChanged\":true},"
-            "\"prompts\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,"
-            "\"listChanged\":true},\"logging\":{},\"completions\":{}},"
-            "\"serverInfo\":{\"name\":\"holdfast\",\"version\":\"%s\"}",
-            version_for(session), HF_VERSION);
-        session->was_greeted_blind = session->only != NULL;
-        if (!session->only)
-            add_instructions(&result, session->engine);
-        hf_buf_add_char(&result, '}');
-    }
-    session->has_greeted = true;
-    hf_send_result(session, id, hf_buf_span(&result));
-    hf_buf_done(&result);
-}
-
-static void set_hello(struct hf_session *session, struct hf_span params)
-{
-    hf_free(session->hello);
-    session->hello = hf_span_dup(params);
-    hf_msg_to_one_line(session->hello, params.n);
-    session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
-    struct hf_server *server = session->only;
-    if (!server || !server->is_clients_own)
-        return;
-    struct hf_slot *slot = hf_server_slot(server);
-    if (!slot) /* removed */
-        return;
-    slot->owner = session;
-    if (slot->attempt)
-        hf_runtime_maybe_greet(slot->attempt);
-}
-
-/* A client that does not introduce itself is served as one that can do nothing special. */
-static void ensure_hello(struct hf_session *session)
-{
-    if (session->hello)
-        return;
-    set_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
-                               "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
-    session->has_greeted = true;
-}
-
 /* ---- held until we know ---- */
 
 /* Whether this server may still say, soon, what it was never known to offer. */
@@ -181,10 +52,13 @@ static void answer_list(struct hf_session *session, struct hf_span id, enum hf_p
 void hf_held_over(struct hf_call *call)
 {
     struct hf_session *session = call->session;
+    const uint64_t taken = session->via; /* this may happen while another message is taken */
+    session->via = call->via;
     if (call->method->id == HF_METHOD_INITIALIZE)
-        answer_initialize(session, call->client_id);
+        hf_welcome(session, call->client_id);
     else
         answer_list(session, call->client_id, call->part, (struct hf_span) { NULL, 0 });
+    session->via = taken;
     hf_call_end(call);
 }
 
@@ -342,7 +216,7 @@ static struct hf_server *next_with_resources(struct hf_session *session, struct 
                 ? hf_json_path(hf_span_of(server->greeting), 2,
                                (struct hf_span[]) { HF_SPAN("capabilities"), HF_SPAN("resources") })
                 : (struct hf_span) { NULL, 0 };
-        if (server->is_published && resources.p)
+        if (server->is_published && resources.p && hf_session_uses(session, server))
             return server;
     }
     return NULL;
@@ -427,8 +301,8 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
 {
     const struct hf_method *method = hf_method_find(msg->method);
     if (method->id == HF_METHOD_INITIALIZE) {
-        set_hello(session,
-                  hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
+        hf_welcome_hello(session,
+                         hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
         hold_or_answer(session, method, HF_PART_TOOLS, msg);
         return;
     }
@@ -436,7 +310,7 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
         hf_send_result(session, msg->id, HF_SPAN("{}"));
         return;
     }
-    ensure_hello(session);
+    hf_welcome_stranger(session);
     switch (method->id) {
     case HF_METHOD_TOOLS_LIST: take_list(session, HF_PART_TOOLS, method, msg); break;
     case HF_METHOD_PROMPTS_LIST: take_list(session, HF_PART_PROMPTS, method, msg); break;
@@ -541,7 +415,10 @@ static void take_one(struct hf_session *session, struct hf_span text)
 {
     struct hf_msg msg;
     struct hf_err err;
-    switch (hf_msg_parse(text, session->engine->limits.max_depth, &msg, &err)) {
+    const enum hf_msg_status status =
+        hf_msg_parse(text, session->engine->limits.max_depth, &msg, &err);
+    session->owed += status != HF_MSG_OK || msg.kind == HF_MSG_REQUEST;
+    switch (status) {
     case HF_MSG_NOT_JSON: hf_send_error(session, HF_SPAN("null"), -32700, "%s", err.text); return;
     case HF_MSG_NOT_A_REQUEST: hf_send_error(session, msg.id, -32600, "%s", err.text); return;
     case HF_MSG_OK: break;
@@ -554,9 +431,8 @@ static void take_one(struct hf_session *session, struct hf_span text)
     }
 }
 
-void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms)
+static void take_message(struct hf_session *session, struct hf_span text)
 {
-    hf_set_now(session->engine, now_ms);
     size_t at = 0;
     while (at < text.n && (text.p[at] == ' ' || text.p[at] == '\t'))
         at++;
@@ -565,15 +441,32 @@ void hf_session_message(struct hf_session *session, struct hf_span text, uint64_
     if (at < text.n && text.p[at] == '[' &&
         hf_json_check(text, session->engine->limits.max_depth, &error)) {
         struct hf_json_iter it = hf_json_iter(text);
-        if (!hf_json_next(&it))
+        if (!hf_json_next(&it)) {
+            session->owed++;
             hf_send_error(session, HF_SPAN("null"), -32600, "a batch must not be empty");
-        else
+        } else
             do
                 take_one(session, it.value);
             while (hf_json_next(&it));
         return;
     }
     take_one(session, text);
+}
+
+unsigned hf_session_message_via(struct hf_session *session, struct hf_span text, uint64_t via,
+                                uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    session->via = via;
+    session->owed = 0;
+    take_message(session, text);
+    session->via = 0;
+    return session->owed;
+}
+
+void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms)
+{
+    (void)hf_session_message_via(session, text, 0, now_ms);
 }
 
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,

@@ -23,6 +23,7 @@ struct hf_engine;
 struct hf_server;  /* one configured backend; stays while configured */
 struct hf_runtime; /* one live connection to it */
 struct hf_session; /* one client */
+struct hf_policy;  /* what some clients may see and use */
 
 /* ---- effects ---- */
 
@@ -57,6 +58,10 @@ struct hf_effect {
     struct hf_server *server;
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
+    /* HF_DO_SEND */
+    uint64_t via;   /* what hf_session_message_via was given with the request it belongs to; or 0 */
+    bool is_answer; /* of one request of that message */
+    int error_code; /* of an answer that is an error */
     struct hf_note note;
 };
 
@@ -149,11 +154,31 @@ void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms);
 
 /* ---- clients ---- */
 
+/* What a client may see and use; NULL-terminated globs, copied. `servers` over the names of
+ * servers, `allow` and `deny` over server__name with the server's own name of a tool or prompt;
+ * NULL allows everything. Every session that has it keeps it alive. */
+struct hf_policy *hf_policy_new(const char *const *servers, const char *const *allow,
+                                const char *const *deny);
+void hf_policy_unref(struct hf_policy *policy);                                 /* NULL accepted */
+bool hf_policy_allows_server(const struct hf_policy *policy, const char *name); /* NULL: yes */
+/* Right after hf_session_open. */
+void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy);
+
 /* `only` NULL: all servers, under prefixed names. Else that one, under its own names. */
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
                                    uint64_t now_ms);
 void *hf_session_shell(const struct hf_session *session);
 void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms);
+/* `via` is whatever the front wants to hear again with everything that belongs to the requests of
+ * this message: its answers, their progress, what the server asks meanwhile. Returns how many
+ * answers it will get; some may be among the effects already. */
+unsigned hf_session_message_via(struct hf_session *session, struct hf_span text, uint64_t via,
+                                uint64_t now_ms);
+/* Whoever waited for these answers is gone: what was not sent yet never will be, and is answered
+ * so; the rest goes on. */
+void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms);
+/* The protocol version of its initialize as it was answered; NULL before that. */
+const char *hf_session_version(const struct hf_session *session);
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
                              uint64_t now_ms);
 /* It will send nothing more, but still reads: everything it asked is answered first. */

@@ -71,17 +71,9 @@ bool hf_rules_same(const struct hf_rule_set *a, const struct hf_rule_set *b)
                         b->description_count);
 }
 
-static bool any_matches(char *const *globs, struct hf_span name)
-{
-    for (size_t i = 0; globs && globs[i]; i++)
-        if (hf_glob(globs[i], name))
-            return true;
-    return false;
-}
-
 bool hf_rules_allow(const struct hf_rule_set *rules, struct hf_span name)
 {
-    return (!rules->allow || any_matches(rules->allow, name)) && !any_matches(rules->deny, name);
+    return (!rules->allow || hf_glob_any(rules->allow, name)) && !hf_glob_any(rules->deny, name);
 }
 
 const struct hf_rename *hf_rules_find(const struct hf_rename *list, size_t count,

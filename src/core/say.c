@@ -27,14 +27,46 @@ struct hf_span hf_keep(struct hf_engine *engine, struct hf_buf *draft)
     return kept;
 }
 
-void hf_send(struct hf_session *session, struct hf_span message)
+/* Of one that is closed: to nobody. */
+static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
 {
     if (session->is_closed)
-        return;
+        return NULL;
     struct hf_effect *effect = hf_emit(session->engine, HF_DO_SEND);
     effect->session = session;
+    effect->via = via;
+    effect->is_answer = false;
+    effect->error_code = 0;
+    return effect;
+}
+
+void hf_send(struct hf_session *session, uint64_t via, struct hf_span message)
+{
+    struct hf_effect *effect = begin_send(session, via);
+    if (!effect)
+        return;
     effect->pieces[0] = message;
     effect->piece_count = 1;
+}
+
+void hf_send_nothing(struct hf_session *session, uint64_t via)
+{
+    struct hf_effect *effect = via ? begin_send(session, via) : NULL;
+    if (effect)
+        effect->is_answer = true;
+}
+
+static void send_answer(struct hf_session *session, uint64_t via, struct hf_buf *draft,
+                        int error_code)
+{
+    const struct hf_span message = hf_keep(session->engine, draft);
+    struct hf_effect *effect = begin_send(session, via);
+    if (!effect)
+        return;
+    effect->pieces[0] = message;
+    effect->piece_count = 1;
+    effect->is_answer = true;
+    effect->error_code = error_code;
 }
 
 void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result)
@@ -45,7 +77,7 @@ void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_spa
     hf_buf_add_str(&draft, ",\"result\":");
     hf_buf_add(&draft, result);
     hf_buf_add_char(&draft, '}');
-    hf_send(session, hf_keep(session->engine, &draft));
+    send_answer(session, session->via, &draft, 0);
 }
 
 void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
@@ -61,26 +93,26 @@ void hf_send_error(struct hf_session *session, struct hf_span id, int code, cons
     hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
     hf_json_add_string(&draft, hf_span_of(text));
     hf_buf_add_str(&draft, "}}");
-    hf_send(session, hf_keep(session->engine, &draft));
+    send_answer(session, session->via, &draft, code);
 }
 
-void hf_send_spliced(struct hf_session *session, struct hf_span text, struct hf_span cut,
-                     struct hf_span by)
+struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                                  struct hf_span cut, struct hf_span by)
 {
-    if (session->is_closed)
-        return;
     assert(cut.p >= text.p && cut.p + cut.n <= text.p + text.n);
-    struct hf_effect *effect = hf_emit(session->engine, HF_DO_SEND);
+    struct hf_effect *effect = begin_send(session, via);
+    if (!effect)
+        return NULL;
     const char *rest = cut.p + cut.n;
-    effect->session = session;
     effect->pieces[0] = (struct hf_span) { text.p, (size_t)(cut.p - text.p) };
     effect->pieces[1] = by;
     effect->pieces[2] = (struct hf_span) { rest, (size_t)(text.p + text.n - rest) };
     effect->piece_count = 3;
+    return effect;
 }
 
-void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_error error,
-                     const struct hf_error_facts *facts)
+void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id,
+                     enum hf_error error, const struct hf_error_facts *facts)
 {
     struct hf_buf draft = hf_draft();
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -88,7 +120,7 @@ void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_erro
     hf_buf_add_str(&draft, ",\"error\":");
     hf_error_write(&draft, error, facts);
     hf_buf_add_char(&draft, '}');
-    hf_send(session, hf_keep(session->engine, &draft));
+    send_answer(session, via, &draft, hf_error_code(error));
 }
 
 void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
@@ -107,7 +139,7 @@ void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_se
     }
     if (slot)
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-    hf_send_failure(session, id, error, &facts);
+    hf_send_failure(session, session->via, id, error, &facts);
 }
 
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)

@@ -28,7 +28,8 @@ void *hf_session_shell(const struct hf_session *session)
 
 bool hf_session_uses(const struct hf_session *session, const struct hf_server *server)
 {
-    return !session->only || session->only == server;
+    return (!session->only || session->only == server) &&
+           hf_policy_allows_server(session->policy, server->name);
 }
 
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server)
@@ -171,6 +172,7 @@ static void free_session(void *p)
     struct hf_session *session = p;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_view_unref(session->given[part]);
+    hf_policy_unref(session->policy);
     hf_free(session->hello);
     hf_free(session->log_level);
     hf_free(session);

@@ -86,6 +86,7 @@ struct hf_call {
     char *text;            /* a newline follows it */
     size_t text_length;    /* without that */
     char *own_text;        /* what `text` of a call of ours is in, or NULL: it stands behind us */
+    uint64_t via;          /* the front's name for the message it came in */
     struct hf_span client_id; /* raw, in text */
     struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
     struct hf_span uri;       /* raw, in text: of a resource request */
@@ -200,6 +201,7 @@ struct hf_ask {
     struct hf_link in_session, in_runtime;
     struct hf_session *session;
     struct hf_runtime *runtime;
+    uint64_t via;    /* of the call it belongs to, if one is known */
     uint64_t id;     /* towards the client */
     char *server_id; /* raw */
 };
@@ -220,8 +222,11 @@ struct hf_use {
 struct hf_session {
     struct hf_link link;
     struct hf_engine *engine;
-    struct hf_server *only; /* NULL: all */
+    struct hf_server *only;   /* NULL: all */
+    struct hf_policy *policy; /* NULL: everything is allowed */
     void *shell;
+    uint64_t via;  /* of the message being taken; 0: between two */
+    unsigned owed; /* answers to it */
     bool has_greeted, is_finished, is_closed;
     bool was_greeted_blind;      /* before its only server had said what it is */
     char *hello;                 /* params of its initialize, raw */
@@ -235,9 +240,15 @@ struct hf_session {
 
 enum { HF_VIEWS_KEPT = 4, HF_CALLS_MAX = 1 << 16 };
 
+struct hf_policy {
+    unsigned refs;
+    char **servers, **allow, **deny; /* NULL: everything, everything, nothing */
+};
+
 struct hf_door { /* the lists of all servers, or of one, under the names of that door */
     struct hf_link link;
     struct hf_server *only;
+    struct hf_policy *policy;
     struct hf_view *views[HF_PART_COUNT][HF_VIEWS_KEPT]; /* newest first */
     bool is_stale[HF_PART_COUNT];
 };
@@ -282,14 +293,19 @@ static inline void hf_set_now(struct hf_engine *engine, uint64_t now_ms)
 struct hf_buf hf_draft(void); /* a buffer for one message */
 struct hf_span hf_keep(struct hf_engine *engine,
                        struct hf_buf *draft); /* until collect; frees the draft */
-void hf_send(struct hf_session *session, struct hf_span message);
+/* `via` 0: belongs to no request. */
+void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
+/* No answer will come: its client took the request back. */
+void hf_send_nothing(struct hf_session *session, uint64_t via);
+/* Answers to the message being taken. */
 void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result);
 void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
     HF_PRINTF(4, 5);
-void hf_send_spliced(struct hf_session *session, struct hf_span text, struct hf_span cut,
-                     struct hf_span by); /* `text` with `by` in the place of `cut` */
-void hf_send_failure(struct hf_session *session, struct hf_span id, enum hf_error error,
-                     const struct hf_error_facts *facts);
+/* `text` with `by` in the place of `cut` */
+struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                                  struct hf_span cut, struct hf_span by);
+void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id,
+                     enum hf_error error, const struct hf_error_facts *facts);
 /* Before there is a call; `server` may be NULL. */
 void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
                enum hf_error error, const char *reason, const char *sentence);
@@ -372,6 +388,12 @@ void hf_slot_flush(struct hf_slot *slot); /* dispatches what waits, as far as th
 void hf_slot_fail_waiting(struct hf_slot *slot);
 void hf_frame_free(void *frame);
 
+/* welcome.c */
+void hf_welcome_hello(struct hf_session *session, struct hf_span params); /* of its initialize */
+/* One that does not introduce itself is served as one that can do nothing special. */
+void hf_welcome_stranger(struct hf_session *session);
+void hf_welcome(struct hf_session *session, struct hf_span id); /* answers its initialize */
+
 /* client.c */
 void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_held_review(struct hf_engine *engine); /* lists and initializes that wait for knowledge */
@@ -420,6 +442,10 @@ void hf_view_unref(struct hf_view *view);                             /* NULL ac
 void hf_doors_drop(struct hf_engine *engine, struct hf_server *only); /* NULL: all */
 void hf_part_changed(struct hf_server *server, enum hf_part_id part,
                      bool is_first); /* tell clients */
+
+/* policy.c */
+bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,
+                      struct hf_span own_name); /* plain */
 
 /* rules.c */
 void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec);

@@ -45,6 +45,20 @@ static struct hf_session *sole_client(const struct hf_runtime *runtime)
     return sole;
 }
 
+/* Where that client would look for it: at the newest of its requests that are with the server. */
+static uint64_t newest_via(const struct hf_runtime *runtime, const struct hf_session *session)
+{
+    uint64_t via = 0, newest = 0;
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session != session || call->id < newest)
+            continue;
+        newest = call->id;
+        via = call->via;
+    }
+    return via;
+}
+
 /* ---- requests to clients ---- */
 
 static bool can_be_asked(const struct hf_session *session, enum hf_method_id method)
@@ -134,12 +148,13 @@ static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
     ask->runtime = runtime;
     ask->id = ++engine->serial;
     ask->server_id = hf_span_dup(msg->id);
+    ask->via = newest_via(runtime, session);
     hf_list_push(&session->asks, &ask->in_session);
     hf_list_push(&runtime->asks, &ask->in_runtime);
     pause_clocks(runtime, session, true);
     struct hf_buf id = hf_draft();
     hf_buf_add_u64(&id, ask->id);
-    hf_send_spliced(session, msg->text, msg->id, hf_keep(engine, &id));
+    hf_send_spliced(session, ask->via, msg->text, msg->id, hf_keep(engine, &id));
 }
 
 static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
@@ -188,7 +203,8 @@ static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
             continue;
         struct hf_buf draft = hf_draft();
         hf_buf_add_u64(&draft, ask->id);
-        hf_send_spliced(ask->session, msg->text, id, hf_keep(runtime->server->engine, &draft));
+        hf_send_spliced(ask->session, ask->via, msg->text, id,
+                        hf_keep(runtime->server->engine, &draft));
         hf_ask_end(ask);
     }
 }
@@ -218,7 +234,7 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
             return; /* it must grow, and we told of the waiting already */
         call->progress_sent = value;
     }
-    hf_send_spliced(call->session, msg->text, token, call->token);
+    hf_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
 static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
@@ -236,7 +252,7 @@ static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
             wants = sub->server == runtime->server && uri.p && hf_span_starts(uri, prefix);
         }
         if (wants && session->has_greeted)
-            hf_send(session, msg->text);
+            hf_send(session, 0, msg->text);
     }
 }
 
@@ -244,7 +260,7 @@ static void take_log(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     struct hf_session *session = sole_client(runtime);
     if (session) {
-        hf_send(session, msg->text);
+        hf_send(session, newest_via(runtime, session), msg->text);
         return;
     }
     const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));

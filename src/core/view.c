@@ -165,6 +165,12 @@ static void end_page(struct hf_view *view)
     view->page_ends[view->page_count++] = hf_buf_len(&view->bytes);
 }
 
+static bool is_allowed(const struct hf_session *session, const struct hf_server *server,
+                       struct hf_span own)
+{
+    return hf_rules_allow(&server->rules, own) && hf_policy_allows(session->policy, server, own);
+}
+
 static bool add_entry(struct hf_view *view, struct hf_session *session, struct hf_server *server,
                       const struct hf_item *item, enum hf_part_id part)
 {
@@ -173,7 +179,7 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     if (!hf_json_unescape(item->name, &own))
         hf_buf_clear(&own);
     const struct hf_span plain = hf_buf_span(&own);
-    if (has_names(part) && !hf_rules_allow(&server->rules, plain))
+    if (has_names(part) && !is_allowed(session, server, plain))
         goto out;
     const size_t at = hf_buf_len(&view->names);
     if (has_names(part))
@@ -286,11 +292,14 @@ static struct hf_door *door_of(struct hf_session *session)
     struct hf_engine *engine = session->engine;
     struct hf_door *door;
     HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
-        if (door->only == session->only)
+        if (door->only == session->only && door->policy == session->policy)
             return door;
     }
     door = hf_new(struct hf_door);
     door->only = session->only;
+    door->policy = session->policy;
+    if (door->policy)
+        door->policy->refs++;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         door->is_stale[part] = true;
     hf_list_push(&engine->doors, &door->link);
@@ -331,6 +340,7 @@ static void drop_door(struct hf_door *door)
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
             hf_view_unref(door->views[part][i]);
+    hf_policy_unref(door->policy);
     hf_unlink(&door->link);
     hf_free(door);
 }
@@ -368,7 +378,7 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
         /* one that was never given a list needs no news of the first */
         if (session->has_greeted && hf_session_uses(session, server) &&
             (session->given[part] || session->was_greeted_blind || !is_first))
-            hf_send(session, message);
+            hf_send(session, 0, message);
     }
 }
 
@@ -488,7 +498,7 @@ static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part
                 continue;
             own = hf_span_from(name, n + 2);
         }
-        if (!hf_rules_allow(&server->rules, own)) {
+        if (!is_allowed(session, server, own)) {
             *ret_target = (struct hf_target) { .server = server, .is_denied = true };
             continue;
         }
@@ -518,7 +528,7 @@ bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf
                      struct hf_target *ret_target)
 {
     struct hf_server *only = session->only;
-    if (only && has_plain_names(only)) {
+    if (only && has_plain_names(only) && !session->policy) {
         *ret_target = (struct hf_target) { .server = only };
         if (only->settings.retry == HF_RETRY_IDEMPOTENT && part == HF_PART_TOOLS) {
             const struct hf_item *item = hf_part_find(only->parts[part], raw_name);

@@ -191,7 +191,7 @@ static void tell_one(struct hf_call *call)
                    slot->server->name, slot->attempt_number);
     hf_json_add_string(&draft, hf_span_of(text));
     hf_buf_add_str(&draft, "}}");
-    hf_send(call->session, hf_keep(call->engine, &draft));
+    hf_send(call->session, call->via, hf_keep(call->engine, &draft));
 }
 
 void hf_slot_tell_waiting(struct hf_slot *slot)

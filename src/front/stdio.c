@@ -12,6 +12,7 @@ enum {
 
 struct hf_stdio_front {
     struct hf_flush flush;
+    struct hf_sink sink;
     struct hf_shell *shell;
     struct hf_session *session; /* NULL: it is gone */
     struct hf_stream *in, *out;
@@ -97,8 +98,11 @@ static size_t write_direct(struct hf_stdio_front *front, const struct hf_span *p
     return hf_stream_writev(front->out, parts, (int)count, &written) == HF_IO_DONE ? written : 0;
 }
 
-void hf_stdio_front_send(struct hf_stdio_front *front, const struct hf_span *pieces, unsigned count)
+static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
 {
+    struct hf_stdio_front *front = HF_ITEM(sink, struct hf_stdio_front, sink);
+    const struct hf_span *pieces = effect->pieces;
+    const unsigned count = effect->piece_count;
     size_t length = 0;
     if (!front->session)
         return;
@@ -196,7 +200,8 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     hf_link_init(&front->flush.link);
     hf_lines_init(&front->lines, limits->max_message_bytes);
     hf_buf_init(&front->waiting, limits->max_buffered_bytes);
-    front->session = hf_session_open(shell->engine, only, front, hf_shell_now(shell));
+    front->sink.send = send_message;
+    front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_now(shell));
     front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
     front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);
     hf_watch_set(front->in_watch, HF_READABLE);

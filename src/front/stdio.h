@@ -18,8 +18,6 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
                                           void (*on_over)(void *context), void *context,
                                           struct hf_err *err);
 void hf_stdio_front_free(struct hf_stdio_front *front); /* NULL accepted */
-void hf_stdio_front_send(struct hf_stdio_front *front, const struct hf_span *pieces,
-                         unsigned count);
 /* After every pump: has everything been answered? */
 void hf_stdio_front_review(struct hf_stdio_front *front);
 bool hf_stdio_front_is_flushed(const struct hf_stdio_front *front);

@@ -19,6 +19,11 @@ struct hf_shell {
     struct hf_link dead;  /* struct hf_flush too: freed at the end of it, not while it runs */
 };
 
+/* Whoever opens a session gives it one of these as its shell: that is where its messages go. */
+struct hf_sink {
+    void (*send)(struct hf_sink *sink, const struct hf_effect *effect);
+};
+
 /* Somebody who collects bytes during a turn and writes them once at its end. */
 struct hf_flush {
     struct hf_link link;

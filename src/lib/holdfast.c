@@ -30,6 +30,7 @@ struct hf {
 };
 
 struct hf_client {
+    struct hf_sink sink; /* first: the sink is the client */
     struct hf_link link;
     struct hf *hf;
     struct hf_session *session; /* NULL: closed, freed after the pump */
@@ -58,8 +59,9 @@ static void on_server_stderr(void *context, struct hf_runtime *runtime, struct h
                 (struct hf_span) { text, (size_t)n });
 }
 
-static void send_to_client(struct hf_client *client, const struct hf_effect *effect)
+static void send_to_client(struct hf_sink *sink, const struct hf_effect *effect)
 {
+    struct hf_client *client = (struct hf_client *)(void *)sink;
     if (!client->session)
         return;
     hf_buf_clear(&client->message);
@@ -67,15 +69,6 @@ static void send_to_client(struct hf_client *client, const struct hf_effect *eff
         hf_buf_add(&client->message, effect->pieces[i]);
     const struct hf_span message = hf_buf_span(&client->message);
     client->on_message(client->context, message.p, message.n);
-}
-
-static void send_message(struct hf *hf, const struct hf_effect *effect)
-{
-    void *to = hf_session_shell(effect->session);
-    if (to == hf->front)
-        hf_stdio_front_send(hf->front, effect->pieces, effect->piece_count);
-    else
-        send_to_client(to, effect);
 }
 
 static void perform(struct hf *hf, const struct hf_effect *effect)
@@ -92,7 +85,11 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
     case HF_DO_TERM:
     case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;
     case HF_DO_RELEASE: hf_child_free(hf_runtime_shell(effect->runtime)); break;
-    case HF_DO_SEND: send_message(hf, effect); break;
+    case HF_DO_SEND: {
+        struct hf_sink *sink = hf_session_shell(effect->session);
+        sink->send(sink, effect);
+        break;
+    }
     case HF_DO_NOTE: log_note(hf, &effect->note); break;
     case HF_DO_FORGET_SERVER: {
         struct hf_server_config *config = hf_server_shell(effect->server);
@@ -394,6 +391,7 @@ struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_messag
         return NULL;
     struct hf_client *client = hf_new(struct hf_client);
     client->hf = hf;
+    client->sink.send = send_to_client;
     client->on_message = on_message;
     client->context = context;
     hf_buf_init(&client->message, message_room);

@@ -1,0 +1,56 @@
+/* policy.c - what a client may see and use, by its token. Decided before anything waits. */
+#include "base/glob.h"
+#include "base/strings.h"
+#include "core/state.h"
+
+static char **copy_of(const char *const *globs)
+{
+    return globs ? hf_strings_copy((char *const *)(uintptr_t)globs) : NULL;
+}
+
+struct hf_policy *hf_policy_new(const char *const *servers, const char *const *allow,
+                                const char *const *deny)
+{
+    struct hf_policy *policy = hf_new(struct hf_policy);
+    *policy = (struct hf_policy) { 1, copy_of(servers), copy_of(allow), copy_of(deny) };
+    return policy;
+}
+
+void hf_policy_unref(struct hf_policy *policy)
+{
+    if (!policy || --policy->refs > 0)
+        return;
+    hf_strings_free(policy->servers);
+    hf_strings_free(policy->allow);
+    hf_strings_free(policy->deny);
+    hf_free(policy);
+}
+
+void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
+{
+    policy->refs++;
+    hf_policy_unref(session->policy);
+    session->policy = policy;
+}
+
+bool hf_policy_allows_server(const struct hf_policy *policy, const char *name)
+{
+    return !policy || !policy->servers || hf_glob_any(policy->servers, hf_span_of(name));
+}
+
+bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,
+                      struct hf_span own_name)
+{
+    if (!policy)
+        return true;
+    if (!hf_policy_allows_server(policy, server->name))
+        return false;
+    struct hf_buf full = hf_draft();
+    hf_buf_printf(&full, "%s__", server->name);
+    hf_buf_add(&full, own_name);
+    const struct hf_span name = hf_buf_span(&full);
+    const bool allowed = (!policy->allow || hf_glob_any(policy->allow, name)) &&
+                         !(policy->deny && hf_glob_any(policy->deny, name));
+    hf_buf_done(&full);
+    return allowed;
+}

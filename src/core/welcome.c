@@ -1,0 +1,138 @@
+/* welcome.c - how clients are received: their initialize taken, and answered with what is known. */
+#include "core/state.h"
+
+static const char *const known_versions[] = { "2024-11-05", "2025-03-26", "2025-06-18",
+                                              "2025-11-25" };
+enum { VERSION_COUNT = sizeof known_versions / sizeof *known_versions };
+
+static const char *version_for(const struct hf_session *session)
+{
+    const struct hf_span asked =
+        hf_json_get(hf_span_of(session->hello), HF_SPAN("protocolVersion"));
+    for (size_t i = 0; i < VERSION_COUNT; i++)
+        if (hf_json_string_is(asked, hf_span_of(known_versions[i])))
+            return known_versions[i];
+    return known_versions[VERSION_COUNT - 1];
+}
+
+const char *hf_session_version(const struct hf_session *session)
+{
+    return session->has_greeted ? version_for(session) : NULL;
+}
+
+static bool names_a_list(struct hf_span key)
+{
+    return hf_json_key_is(key, HF_SPAN("tools")) || hf_json_key_is(key, HF_SPAN("prompts")) ||
+           hf_json_key_is(key, HF_SPAN("resources"));
+}
+
+/* The server's capabilities as they are, except that list_changed comes from us. */
+static void add_capabilities(struct hf_buf *out, struct hf_span capabilities)
+{
+    hf_buf_add_char(out, '{');
+    for (struct hf_json_iter it = hf_json_iter(capabilities); hf_json_next(&it);) {
+        hf_json_add_comma(out);
+        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
+        if (!names_a_list(it.key) || hf_json_type(it.value) != HF_JSON_OBJECT) {
+            hf_buf_add(out, it.value);
+            continue;
+        }
+        hf_buf_add_str(out, "{\"listChanged\":true");
+        for (struct hf_json_iter in = hf_json_iter(it.value); hf_json_next(&in);)
+            if (!hf_json_key_is(in.key, HF_SPAN("listChanged")))
+                hf_buf_printf(out, ",\"%.*s\":%.*s", HF_FMT(in.key), HF_FMT(in.value));
+        hf_buf_add_char(out, '}');
+    }
+    hf_buf_add_char(out, '}');
+}
+
+/* What the server said of itself. It may be shared, and was greeted with our version then: the
+ * client gets its own. */
+static void add_server_greeting(struct hf_buf *out, const struct hf_session *session)
+{
+    const struct hf_server *server = session->only;
+    hf_buf_add_char(out, '{');
+    for (struct hf_json_iter it = hf_json_iter(hf_span_of(server->greeting)); hf_json_next(&it);) {
+        hf_json_add_comma(out);
+        hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
+        if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
+            add_capabilities(out, it.value);
+        else if (hf_json_key_is(it.key, HF_SPAN("protocolVersion")) && !server->is_clients_own)
+            hf_buf_printf(out, "\"%s\"", version_for(session));
+        else
+            hf_buf_add(out, it.value);
+    }
+    hf_buf_add_char(out, '}');
+}
+
+/* The instructions of all servers known by now, each under its server's name. */
+static void add_instructions(struct hf_buf *out, const struct hf_engine *engine)
+{
+    struct hf_buf words = hf_draft();
+    const struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        const struct hf_span text =
+            server->greeting && server->is_published
+                ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
+                : (struct hf_span) { NULL, 0 };
+        if (hf_json_type(text) != HF_JSON_STRING)
+            continue;
+        hf_buf_printf(&words, "%s# %s\n", hf_buf_len(&words) ? "\n\n" : "", server->name);
+        if (!hf_json_unescape(text, &words))
+            break;
+    }
+    if (hf_buf_len(&words)) {
+        hf_buf_add_str(out, ",\"instructions\":");
+        hf_json_add_string(out, hf_buf_span(&words));
+    }
+    hf_buf_done(&words);
+}
+
+void hf_welcome(struct hf_session *session, struct hf_span id)
+{
+    struct hf_buf result = hf_draft();
+    if (session->only && session->only->greeting) {
+        add_server_greeting(&result, session);
+    } else {
+        hf_buf_printf(
+            &result,
+            "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{\"listChanged\":true},"
+            "\"prompts\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,"
+            "\"listChanged\":true},\"logging\":{},\"completions\":{}},"
+            "\"serverInfo\":{\"name\":\"holdfast\",\"version\":\"%s\"}",
+            version_for(session), HF_VERSION);
+        session->was_greeted_blind = session->only != NULL;
+        if (!session->only)
+            add_instructions(&result, session->engine);
+        hf_buf_add_char(&result, '}');
+    }
+    session->has_greeted = true;
+    hf_send_result(session, id, hf_buf_span(&result));
+    hf_buf_done(&result);
+}
+
+void hf_welcome_hello(struct hf_session *session, struct hf_span params)
+{
+    hf_free(session->hello);
+    session->hello = hf_span_dup(params);
+    hf_msg_to_one_line(session->hello, params.n);
+    session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
+    struct hf_server *server = session->only;
+    if (!server || !server->is_clients_own)
+        return;
+    struct hf_slot *slot = hf_server_slot(server);
+    if (!slot) /* removed */
+        return;
+    slot->owner = session;
+    if (slot->attempt)
+        hf_runtime_maybe_greet(slot->attempt);
+}
+
+void hf_welcome_stranger(struct hf_session *session)
+{
+    if (session->hello)
+        return;
+    hf_welcome_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                                      "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
+    session->has_greeted = true;
+}
