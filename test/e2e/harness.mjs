@@ -18,7 +18,7 @@ export const EFFECTS = process.env.HOLDFAST_EFFECTS ?? path.join(BUILD, 'test/ef
 export const HOLDFAST = path.join(BUILD, process.env.HOLDFAST_SAN === '0' ? 'holdfast' : 'san/holdfast');
 export const PLAIN_HOLDFAST = path.join(BUILD, 'holdfast');
 const PATIENCE_MS = Number(process.env.HOLDFAST_PATIENCE_MS ?? 20000);
-const SANITIZER = /AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|reported as a bug/;
+export const SANITIZER = /AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|reported as a bug/;
 
 let scratches = 0;
 process.on('exit', (code) => { // what failed is kept to be looked at
@@ -335,11 +335,11 @@ export function assertOurError(answer, code, expected = {}, { serverless = false
 }
 
 /** Environment of every holdfast here: its state stays in the scratch directory. */
-function environment(dir, extra) {
+export function environment(dir, extra) {
   return { ...process.env, HOLDFAST_STATE_DIR: path.join(dir, 'state'), ...extra };
 }
 
-class Holdfast extends Peer {
+export class Holdfast extends Peer {
   constructor(t, dir, servers, program, args, env) {
     super(program, args, { cwd: dir, env: environment(dir, env) });
     this.dir = dir;
