@@ -3,8 +3,8 @@
  *
  * A head is buffered until its empty line and parsed once into spans. Strict, because what we
  * accept every proxy in front of us must read the same way: CRLF only, no folding, one Host, at
- * most one Content-Length, Transfer-Encoding exactly `chunked` and never beside a length. Never
- * does I/O.
+ * most one Content-Length, Transfer-Encoding exactly `chunked` and never beside a length, no chunk
+ * extensions. Never does I/O.
  */
 #ifndef HF_WIRE_HTTP1_H
 #define HF_WIRE_HTTP1_H
@@ -32,13 +32,20 @@ struct hf_http_head {
     bool expects_continue;
 };
 
-/* 0, or the status to refuse it with (400, 431, 501, 505, 411 …); `ret_why` is a constant sentence.
- */
+/* The length of the head that `text` begins with, its empty line included; 0: more has to come; -1:
+ * no more is needed to see that it is none. `*seen` is 0 at first and then belongs to this
+ * function: what was looked at is not looked at again. */
+HF_MUST_CHECK ptrdiff_t hf_http_head_length(struct hf_span text, size_t *seen);
+
+/* 0, or the status to refuse it with (400, 413, 417, 431, 501, 505); `ret_why` is then a constant
+ * sentence. Text that hf_http_head_length gave -1 for is always refused. */
 HF_MUST_CHECK int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head,
                                      const char **ret_why);
 /* The only header of that name (lower case), or p == NULL: none, or several. */
 struct hf_span hf_http_header(const struct hf_http_head *head, const char *name);
 unsigned hf_http_header_count(const struct hf_http_head *head, const char *name);
+
+const char *hf_http_reason(int status); /* "Not Found" */
 
 /* ---- a chunked body, cut anywhere ---- */
 
@@ -47,11 +54,15 @@ struct hf_chunks {
     /* private */
     uint64_t left;
     uint8_t mode;
-    uint16_t line_length; /* of the size or trailer line being read: bounded */
+    uint8_t name_length;
+    uint16_t line_length; /* of the size line, or of all trailers so far: bounded */
+    char name[sizeof "transfer-encoding"]; /* of the trailer being read; a longer one is cut */
 };
 void hf_chunks_init(struct hf_chunks *chunks);
-/* Takes from the front of `*bytes`; gives at most one run of data (n == 0: none) and moves on. */
-enum hf_chunk_status hf_chunks_next(struct hf_chunks *chunks, struct hf_span *bytes,
-                                    struct hf_span *ret_data);
+/* Takes from the front of `*bytes`; gives at most one run of data (n == 0: none) and moves on. MORE
+ * with bytes left: call again. Trailers are checked and dropped; one that would change how the
+ * message is framed or routed is BAD. */
+HF_MUST_CHECK enum hf_chunk_status hf_chunks_next(struct hf_chunks *chunks, struct hf_span *bytes,
+                                                  struct hf_span *ret_data);
 
 #endif

@@ -4,24 +4,7 @@
 // also refuse what is nested deeper than 512. Everything else must agree.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import path from 'node:path';
-
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const build = path.resolve(root, process.env.HOLDFAST_BUILD ?? 'build');
-const program = process.env.JSON_VERDICT ?? path.join(build, 'test/json_verdict');
-const seed = Number(process.env.SEED ?? 1);
-
-// Small and repeatable; the seed is printed with every difference.
-function randomizer(state) {
-  return (n) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-}
-const random = randomizer(seed);
-const pick = (list) => list[random(list.length)];
+import { pick, random, seed, verdicts } from './differential.mjs';
 
 const numbers = ['0', '-0', '1', '-1.5', '1e5', '1E+5', '0.1e-3', '12345678901234567890.0',
   '1e400'];
@@ -68,18 +51,9 @@ function expected(bytes) {
   }
 }
 
-function verdicts(texts) {
-  const input = texts.map((bytes) => bytes.toString('hex') + '\n').join('');
-  const run = spawnSync(program, { input, encoding: 'utf8', maxBuffer: 2 ** 26 });
-  assert.equal(run.status, 0, `${program}: ${run.error ?? run.stderr}`);
-  const lines = run.stdout.trimEnd().split('\n');
-  assert.equal(lines.length, texts.length);
-  return lines;
-}
-
 function compare(texts) {
   const counts = { accept: 0, reject: 0 };
-  verdicts(texts).forEach((verdict, i) => {
+  verdicts('json_verdict', texts).forEach((verdict, i) => {
     const want = expected(texts[i]);
     const shown = JSON.stringify(texts[i].toString('latin1'));
     assert.equal(verdict, want, `seed ${seed}, text ${i}: ${shown}`);
@@ -133,6 +107,6 @@ test('bytes in a string are UTF-8 exactly when a strict decoder says so', () => 
 
 test('depth is the one limit of ours that JSON.parse does not have', () => {
   const nested = (depth) => Buffer.from('['.repeat(depth) + ']'.repeat(depth));
-  assert.deepEqual(verdicts([nested(512), nested(513)]), ['accept', 'reject']);
+  assert.deepEqual(verdicts('json_verdict', [nested(512), nested(513)]), ['accept', 'reject']);
   assert.equal(expected(nested(513)), 'accept');
 });
