@@ -43,15 +43,21 @@ HF_API bool hf_config_read_file(struct hf_config *config, const char *path,
 /* One server from a command line; argv ends in NULL. `name` NULL: after the command. */
 HF_API bool hf_config_command(struct hf_config *config, const char *name, char *const *argv,
                               char error[HF_ERROR_SIZE]);
+/* A remote server by its http or https URL. `name` NULL: after its host. */
+HF_API bool hf_config_url(struct hf_config *config, const char *name, const char *url,
+                          char error[HF_ERROR_SIZE]);
 /* An option by its command line name, "wait-ms"; before or after the servers are added. */
 HF_API bool hf_config_set(struct hf_config *config, const char *option, const char *value,
                           char error[HF_ERROR_SIZE]);
 HF_API bool hf_config_knows(const char *option);
-/* Reports, one line each, what would keep servers from starting, and warnings. Returns how many
- * servers have a problem. */
+/* Reports, one line each, what would keep servers or the HTTP front from starting, and warnings.
+ * Returns how many problems there are. Secrets are not in it. */
 HF_API size_t hf_config_check(struct hf_config *config,
                               void (*say)(void *context, const char *line), void *context);
 HF_API size_t hf_config_server_count(const struct hf_config *config);
+/* In the file's order; NULL from the count on. Lives as long as the config, until it is added to.
+ */
+HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
 HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
 
 /* ---- life ---- */

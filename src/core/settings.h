@@ -14,6 +14,19 @@
 enum hf_retry_policy { HF_RETRY_NEVER, HF_RETRY_IDEMPOTENT };
 enum hf_isolation { HF_ISOLATION_SHARED, HF_ISOLATION_SESSION };
 enum hf_prefix { HF_PREFIX_ALWAYS, HF_PREFIX_NEVER };
+enum hf_transport { HF_TRANSPORT_AUTO, HF_TRANSPORT_HTTP, HF_TRANSPORT_SSE };
+
+enum { HF_STATUS_MIN = 400, HF_STATUS_MAX = 599 };
+struct hf_status_set { /* of HTTP statuses that are errors */
+    uint64_t bits[(HF_STATUS_MAX - HF_STATUS_MIN) / 64 + 1];
+};
+
+static inline bool hf_status_in(const struct hf_status_set *set, int status)
+{
+    const unsigned at = (unsigned)(status - HF_STATUS_MIN);
+    return status >= HF_STATUS_MIN && status <= HF_STATUS_MAX &&
+           (set->bits[at / 64] >> at % 64 & 1);
+}
 
 struct hf_backoff_settings {
     uint32_t min_ms, max_ms;
@@ -43,6 +56,8 @@ struct hf_settings { /* one server */
     uint32_t max_waiting;
     enum hf_retry_policy retry;
     enum hf_prefix prefix;
+    enum hf_transport transport;         /* of a server with a URL */
+    struct hf_status_set refused_status; /* its operator vouches: with these it never ran */
 };
 
 struct hf_limits { /* the whole process */

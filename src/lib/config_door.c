@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/url.h"
 #include "holdfast/holdfast.h"
 #include "lib/door.h"
 #include "ops/options.h"
@@ -76,6 +77,13 @@ bool hf_config_command(struct hf_config *config, const char *name, char *const *
     return pass(hf_config_add_command(config, name, argv, &err), &err, error);
 }
 
+bool hf_config_url(struct hf_config *config, const char *name, const char *url,
+                   char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    return pass(hf_config_add_url(config, name, url, &err), &err, error);
+}
+
 bool hf_config_set(struct hf_config *config, const char *option, const char *value,
                    char error[HF_ERROR_SIZE])
 {
@@ -93,10 +101,37 @@ size_t hf_config_server_count(const struct hf_config *config)
     return config->server_count;
 }
 
+const char *hf_config_server_name(const struct hf_config *config, size_t at)
+{
+    return at < config->server_count ? config->servers[at].name : NULL;
+}
+
+/* Only its scheme, host and port: keys stand in paths and queries. */
+static struct hf_span shown_url(const char *text)
+{
+    struct hf_url url;
+    if (!text || !hf_url_read(hf_span_of(text), &url, NULL))
+        return (struct hf_span) { NULL, 0 };
+    return (struct hf_span) { text, strlen(text) - url.rest.n };
+}
+
+static void describe(const struct hf_server_config *server, char *line, size_t size)
+{
+    const struct hf_span url = shown_url(server->url);
+    const char *state = server->disabled ? "disabled" : "ok";
+    if (server->problem)
+        (void)snprintf(line, size, "%s: cannot start: %s", server->name, server->problem);
+    else if (url.p)
+        (void)snprintf(line, size, "%s: %s, %.*s", server->name, state, HF_FMT(url));
+    else
+        (void)snprintf(line, size, "%s: %s", server->name, state);
+}
+
 size_t hf_config_check(struct hf_config *config, void (*say)(void *context, const char *line),
                        void *context)
 {
     char line[1200];
+    struct hf_err err;
     size_t problems = 0;
     hf_config_look(config);
     for (size_t i = 0; config->warnings && config->warnings[i]; i++) {
@@ -104,13 +139,13 @@ size_t hf_config_check(struct hf_config *config, void (*say)(void *context, cons
         say(context, line);
     }
     for (size_t i = 0; i < config->server_count; i++) {
-        const struct hf_server_config *server = &config->servers[i];
-        problems += server->problem != NULL;
-        (void)snprintf(line, sizeof line, "%s: %s%s", server->name,
-                       server->problem    ? "cannot start: "
-                       : server->disabled ? "disabled"
-                                          : "ok",
-                       server->problem ? server->problem : "");
+        problems += config->servers[i].problem != NULL;
+        describe(&config->servers[i], line, sizeof line);
+        say(context, line);
+    }
+    if (!hf_config_may_serve(config, &err)) {
+        problems++;
+        (void)snprintf(line, sizeof line, "holdfast serve: cannot start: %s", err.text);
         say(context, line);
     }
     return problems;
@@ -153,6 +188,8 @@ static const char *const *deny_rule(char **globs)
 
 struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_spec_room *room)
 {
+    static const char remote[] = "it is a remote server, and this version runs commands only";
+    const char *problem = config->url && !config->problem ? remote : config->problem;
     room->renames = renames_of(config->rename, config->rename_count);
     room->descriptions = renames_of(config->describe, config->describe_count);
     return (struct hf_server_spec) {
@@ -165,7 +202,7 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
         .descriptions = room->descriptions,
         .description_count = config->describe_count,
         .disabled = config->disabled,
-        .problem = config->problem,
+        .problem = problem,
         .problem_may_pass = config->problem_may_pass,
         .shell = config,
     };

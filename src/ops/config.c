@@ -8,8 +8,10 @@
 #include <assert.h>
 #include "base/buf.h"
 #include "base/strings.h"
+#include "base/url.h"
 #include "ops/config_parts.h"
 #include "ops/config_text.h"
+#include "ops/option_checks.h"
 #include "ops/option_value.h"
 #include "ops/options.h"
 
@@ -58,10 +60,15 @@ void hf_config_init(struct hf_config *config)
 
 void hf_config_done(struct hf_config *config)
 {
+    size_t count;
+    const struct hf_option *rows = hf_options(&count);
     for (size_t i = 0; i < config->server_count; i++)
         hf_server_config_done(&config->servers[i]);
     for (size_t i = 0; i < config->override_count; i++)
         hf_free(config->overrides[i].json);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].where & HF_WHERE_TOP)
+            hf_option_clear(&rows[i], config);
     hf_free(config->servers);
     hf_free(config->overrides);
     hf_strings_free(config->warnings);
@@ -165,6 +172,29 @@ bool hf_config_add_command(struct hf_config *config, const char *name, char *con
     return hf_config_override_server(config, server, err);
 }
 
+bool hf_config_add_url(struct hf_config *config, const char *name, const char *url,
+                       struct hf_err *err)
+{
+    struct hf_url parts;
+    if (!*url)
+        return hf_fail(err, "there is no URL to reach");
+    if (!hf_check_url(url, err) || !hf_url_read(hf_span_of(url), &parts, err))
+        return false;
+    struct hf_span host = parts.authority.host;
+    if (host.p[0] == '[')
+        host = (struct hf_span) { host.p + 1, host.n - 2 };
+
+    char *own_name = name ? hf_strdup(name) : hf_span_dup(host);
+    bool good = hf_config_name_check(config, own_name, err);
+    if (good) {
+        struct hf_server_config *server = hf_config_add_server(config, own_name);
+        server->url = hf_strdup(url);
+        good = hf_config_override_server(config, server, err);
+    }
+    hf_free(own_name);
+    return good;
+}
+
 /* ---- the command line ---- */
 
 static bool apply(const struct hf_option *option, void *root, const char *json, struct hf_err *err)
@@ -234,7 +264,8 @@ static char *json_of(struct hf_config *config, const struct hf_option *option, c
     hf_buf_done(&buf);
 
     const struct hf_override *before = json ? find_override(config, option) : NULL;
-    const bool adds = option->type == HF_OPTION_LIST || option->type == HF_OPTION_INHERIT;
+    const bool adds = option->type == HF_OPTION_LIST || option->type == HF_OPTION_INHERIT ||
+                      option->type == HF_OPTION_STATUSES;
     if (before && adds && before->json[0] == '[' && json[0] == '[') {
         char *joined = join_lists(before->json, json);
         hf_free(json);

@@ -3,12 +3,14 @@
  *
  * Two kinds of mistakes. Those of the file (syntax, wrong type, duplicate server, unknown key of
  * ours) refuse it whole: hf_config_parse says line, key and what to do. Those of one server
- * (missing variable, no such command or cwd) leave `problem` on that server; the others start.
+ * (missing variable, wrong URL, no such command, cwd or CA file) leave `problem` on that server;
+ * the others start.
  */
 #ifndef HF_OPS_CONFIG_H
 #define HF_OPS_CONFIG_H
 
 #include "base/err.h"
+#include "base/sha256.h"
 #include "base/span.h"
 #include "core/settings.h"
 
@@ -25,6 +27,12 @@ struct hf_server_config {
     struct hf_pair *env;
     size_t env_count;
     char *cwd; /* NULL: ours */
+    char *url; /* of a remote server; has no command then. NULL: it has one */
+    struct hf_pair *headers;
+    size_t headers_count;
+    char *ca;               /* file; NULL: the system's */
+    char *proxy;            /* NULL: as the environment says; "": none */
+    uint32_t keep_alive_ms; /* an idle connection older than this is not used again */
     bool disabled;
     enum hf_inherit inherit;
     char **inherit_globs; /* NULL-terminated: variables given beside the usual ones */
@@ -36,6 +44,22 @@ struct hf_server_config {
     bool problem_may_pass; /* found by looking: a command or a folder may still appear */
 };
 
+struct hf_token_config { /* who may come in, and what for */
+    char *name;
+    uint8_t hash[HF_SHA256_SIZE];
+    char **servers;       /* NULL-terminated globs over the names of servers */
+    char **allow, **deny; /* NULL-terminated globs over server__tool */
+};
+
+struct hf_serve_config { /* the HTTP front */
+    char *listen;
+    char *tls_cert, *tls_key; /* files; NULL: no TLS */
+    struct hf_token_config *tokens;
+    size_t token_count;
+    char **hosts, **origins; /* NULL-terminated, in lower case */
+    uint32_t session_ttl_ms, max_sessions;
+};
+
 enum hf_log_level { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN, HF_LOG_ERROR };
 enum hf_log_format { HF_LOG_TEXT, HF_LOG_JSON };
 
@@ -43,6 +67,7 @@ struct hf_config {
     struct hf_server_config *servers; /* in the file's order */
     size_t server_count;
     struct hf_limits limits;
+    struct hf_serve_config serve;
     enum hf_log_level log_level;
     enum hf_log_format log_format;
     char **warnings; /* NULL-terminated sentences */
@@ -81,9 +106,17 @@ int hf_config_option_arity(const char *option);
 HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
                                          char *const *argv, struct hf_err *err);
 
-/* Finds what would keep servers from starting (no such command, cwd) and sets `problem`, marked as
- * one that may pass: a running proxy goes on looking, since a binary may appear later. */
+/* A remote server: `holdfast bridge URL`. Without a name it gets the URL's host. */
+HF_MUST_CHECK bool hf_config_add_url(struct hf_config *config, const char *name, const char *url,
+                                     struct hf_err *err);
+
+/* Finds what would keep servers from starting (no such command, cwd, CA file) and sets `problem`,
+ * marked as one that may pass: a running proxy goes on looking, since a binary may appear later. */
 void hf_config_look(struct hf_config *config);
+
+/* Whether `serve` may listen where this says. Others can reach an address that is not of this
+ * machine alone, so it needs tokens; a certificate needs its key; both files must be there. */
+HF_MUST_CHECK bool hf_config_may_serve(const struct hf_config *config, struct hf_err *err);
 
 /* Same in all that its process was started with: on reload such a server needs no restart, only
  * its other settings taken over. */

@@ -1,7 +1,8 @@
 /*
  * config_look.c - what would keep a server from starting, found without starting it; see config.h.
  *
- * It looks as the child will: with the child's PATH, from the child's working directory.
+ * It looks as the child will: with the child's PATH, from the child's working directory. A remote
+ * server is not asked anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "io/listen.h"
 #include "ops/config.h"
 #include "ops/config_text.h"
 #include "ops/env.h"
@@ -80,8 +82,20 @@ static bool find_command(const struct hf_server_config *server, int cwd_fd, char
     return hf_fail(err, "the command \"%s\" is not an executable file", shown);
 }
 
+static bool is_file(const char *path, const char *what, struct hf_err *err)
+{
+    char shown[HF_SHOWN_MAX];
+    struct stat st;
+    hf_text_shown(hf_span_of(path), shown);
+    if (stat(path, &st) != 0 || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+        return hf_fail(err, "the %s \"%s\": %s", what, shown, strerror(errno));
+    return S_ISREG(st.st_mode) || hf_fail(err, "the %s \"%s\" is not a file", what, shown);
+}
+
 static bool look(const struct hf_server_config *server, struct hf_err *err)
 {
+    if (server->url)
+        return !server->ca || is_file(server->ca, "CA file", err);
     int cwd_fd = AT_FDCWD;
     if (server->cwd && !open_cwd(server->cwd, &cwd_fd, err))
         return false;
@@ -103,4 +117,25 @@ void hf_config_look(struct hf_config *config)
         server->problem = hf_strdup(err.text);
         server->problem_may_pass = true;
     }
+}
+
+bool hf_config_may_serve(const struct hf_config *config, struct hf_err *err)
+{
+    const struct hf_serve_config *serve = &config->serve;
+    struct hf_listen listen;
+    if (!hf_listen_read(serve->listen, &listen, err))
+        return false;
+    if (!listen.is_loopback && serve->token_count == 0)
+        return hf_fail(
+            err,
+            "other machines can reach %s, and there are no tokens: everybody there could "
+            "use your servers. Make a token with `holdfast token` and put its entry into "
+            "holdfast.tokens, or listen on 127.0.0.1 or unix:PATH",
+            serve->listen);
+    if (!serve->tls_cert != !serve->tls_key)
+        return hf_fail(err,
+                       "TLS needs a certificate and its key, and there is only holdfast.tls.%s",
+                       serve->tls_cert ? "cert" : "key");
+    return !serve->tls_cert || (is_file(serve->tls_cert, "certificate of holdfast.tls.cert", err) &&
+                                is_file(serve->tls_key, "private key of holdfast.tls.key", err));
 }

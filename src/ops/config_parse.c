@@ -35,6 +35,7 @@ struct scope {
     void *root;                      /* where the rows' fields are */
     struct hf_server_config *server; /* NULL outside a server */
     struct hf_option_variables *variables;
+    struct hf_span type; /* what other programs call the kind of a server; p NULL: not said */
 };
 
 static size_t line_of(const struct parse *p, const char *at)
@@ -152,20 +153,22 @@ static void set_problem(struct hf_server_config *server, const char *problem)
         server->problem = hf_strdup(problem);
 }
 
-/* Keys of other programs that mean something to us; false if `name` is none of them. */
+/* Keys of other programs that mean something to us: the row that such a key stands for, or NULL. */
+static const struct hf_option *foreign_option(struct scope *s, struct hf_span name)
+{
+    const bool is_url = hf_span_is(name, "serverUrl") || hf_span_is(name, "httpUrl");
+    return s->server && !*s->group && is_url && !s->server->url
+               ? hf_option_find(HF_WHERE_SERVER, "", HF_SPAN("url"))
+               : NULL;
+}
+
+/* False if `name` is none of those that are no rows of ours. */
 static bool use_foreign_key(struct scope *s, struct hf_span name, struct hf_span value)
 {
-    static const char remote[] = "it is a remote server, and this version runs commands only";
     if (!s->server || *s->group)
         return false;
-    if (hf_span_is(name, "url") || hf_span_is(name, "serverUrl")) {
-        set_problem(s->server, remote);
-        return true;
-    }
     if (hf_span_is(name, "type")) {
-        if (!hf_json_string_is(value, HF_SPAN("stdio")) &&
-            !hf_json_string_is(value, HF_SPAN("local")))
-            set_problem(s->server, remote);
+        s->type = value;
         return true;
     }
     if (hf_span_is(name, "enabled")) {
@@ -197,7 +200,8 @@ static bool read_group(struct parse *p, struct scope *outer, const char *group,
 static bool read_member(struct parse *p, struct scope *s, struct hf_span object,
                         struct hf_span name, struct hf_json_iter *it)
 {
-    const struct hf_option *option = hf_option_find(s->where, s->group, name);
+    const struct hf_option *ours = hf_option_find(s->where, s->group, name);
+    const struct hf_option *option = ours ? ours : foreign_option(s, name);
     const char *group = *s->group ? NULL : hf_option_group(s->where, name);
     if (!option && !group)
         return use_foreign_key(s, name, it->value) || unknown_key(p, s, name, it->key.p);
@@ -252,6 +256,40 @@ static char *read_name(struct parse *p, struct hf_span raw, const char *list)
     return owned;
 }
 
+static bool type_is(struct hf_span type, const char *const *names)
+{
+    for (; *names; names++)
+        if (hf_json_string_is(type, hf_span_of(*names)))
+            return true;
+    return false;
+}
+
+/* A server has a command or a url, and what other programs call its type must agree. `object` is
+ * its entry. */
+static void check_kind(const struct scope *s, struct hf_span object)
+{
+    static const char *const local[] = { "stdio", "local", NULL };
+    static const char *const remote[] = {
+        "http", "streamable-http", "streamableHttp", "streamable_http", "remote", "sse", NULL
+    };
+    struct hf_server_config *server = s->server;
+    const bool has_command = server->command && *server->command;
+    const bool has_url = server->url && *server->url;
+    if (has_command && has_url)
+        set_problem(server, "it has a command and a url; a server has only one of them");
+    else if (!has_command && !has_url)
+        set_problem(server, "it has no command and no url");
+    else if (s->type.p && !type_is(s->type, local) && !type_is(s->type, remote))
+        set_problem(server, "its type is not known to holdfast; \"stdio\", \"http\" and \"sse\" "
+                            "are");
+    else if (s->type.p && type_is(s->type, local) != has_command)
+        set_problem(server, has_url ? "its type is \"stdio\", but it has a url and no command"
+                                    : "its type is that of a remote server, but it has no url");
+    if (s->type.p && hf_json_string_is(s->type, HF_SPAN("sse")) &&
+        !hf_json_get(object, HF_SPAN("transport")).p)
+        server->settings.transport = HF_TRANSPORT_SSE;
+}
+
 static bool read_server(struct parse *p, const char *list, struct hf_json_iter *it)
 {
     char shown[HF_SHOWN_MAX];
@@ -265,14 +303,13 @@ static bool read_server(struct parse *p, const char *list, struct hf_json_iter *
     s.root = s.server = hf_config_add_server(p->config, name);
     hf_free(name);
 
-    const bool good = want_object(p, s.path, it->value) && read_members(p, &s, it->value) &&
-                      hf_config_override_server(p->config, s.server, p->err);
+    bool good = want_object(p, s.path, it->value) && read_members(p, &s, it->value);
     if (variables.problem)
         set_problem(s.server, variables.problem);
-    if (!s.server->command || !*s.server->command)
-        set_problem(s.server, "it has no command");
     hf_free(variables.problem);
-    return good;
+    if (good)
+        check_kind(&s, it->value);
+    return good && hf_config_override_server(p->config, s.server, p->err);
 }
 
 static bool read_servers(struct parse *p, const char *list, struct hf_span value)
@@ -332,7 +369,12 @@ static bool read_file(struct parse *p, struct hf_span file)
             return false;
 
     /* First, wherever it stands: the servers begin with its defaults. */
-    struct scope s = { .where = HF_WHERE_TOP, .group = "", .path = "holdfast", .root = p->config };
+    struct hf_option_variables variables = { p->env, p->env_context, .refuses = true };
+    struct scope s = { .where = HF_WHERE_TOP,
+                       .group = "",
+                       .path = "holdfast",
+                       .root = p->config,
+                       .variables = &variables };
     const struct hf_span holdfast = hf_json_get(file, HF_SPAN("holdfast"));
     if (holdfast.p && !(want_object(p, s.path, holdfast) && read_members(p, &s, holdfast)))
         return false;

@@ -17,11 +17,13 @@
 
 enum { HF_OPTION_ITEMS_MAX = 1000, HF_OPTION_STRING_MAX = 128 * 1024 - 1 };
 
-/* Variables for options that expand. The first reference that fails leaves a sentence in
- * `problem` (owned by the caller) and its string unexpanded: it is the server's, not the file's. */
+/* Variables for options that expand. The first string of a server that cannot expand, or is wrong
+ * once it did, leaves a sentence in `problem` (owned by the caller): it is the server's, not the
+ * file's. Where there is no server it `refuses` the file. */
 struct hf_option_variables {
     hf_getenv env;
     void *env_context;
+    bool refuses;
     char *problem;
 };
 

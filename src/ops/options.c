@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include "base/near.h"
 #include "ops/config.h"
+#include "ops/option_checks.h"
 #include "wire/json.h"
 
 enum {
@@ -54,11 +55,34 @@ static const struct hf_option options[] = {
     { "args", HF_WHERE_SERVER, LIST(args), .initial = "[]",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "text", .help = "its arguments" },
     { "env", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(env), .initial = "{}",
-      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS | HF_OPTION_NAMES, .unit = "name=value",
-      .help = "environment variables for it" },
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check_name = hf_check_variable_name,
+      .unit = "name=value", .help = "environment variables for it" },
     { "cwd", HF_WHERE_SERVER | HF_WHERE_LINE, .type = HF_OPTION_STRING, SERVER(char *, cwd),
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "directory",
       .help = "its working directory; ours if not given" },
+    { "url", HF_WHERE_SERVER, .type = HF_OPTION_STRING, SERVER(char *, url),
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_url, .unit = "url",
+      .help = "the address of a remote server, in the place of `command`" },
+    { "headers", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(headers), .initial = "{}",
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS | HF_OPTION_CASELESS,
+      .check = hf_check_header_value, .check_name = hf_check_header_name, .unit = "name=value",
+      .help = "HTTP headers for a remote server" },
+    { "transport", ANYWHERE, SERVER(enum hf_transport, settings.transport),
+      CHOICES("auto", "http", "sse"), .initial = "\"auto\"", .flags = HF_OPTION_RESTARTS,
+      .help = "how a remote server speaks; auto = found out" },
+    { "refusedStatus", ANYWHERE, .type = HF_OPTION_STATUSES,
+      SERVER(struct hf_status_set, settings.refused_status), .min = HF_STATUS_MIN,
+      .max = HF_STATUS_MAX, .initial = "[]", .unit = "status",
+      .help = "a remote server says so before it runs a call" },
+    { "ca", ANYWHERE, .type = HF_OPTION_STRING, SERVER(char *, ca),
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_path, .unit = "file",
+      .help = "authorities that a remote server's certificate needs" },
+    { "proxy", ANYWHERE, .type = HF_OPTION_STRING, SERVER(char *, proxy),
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_proxy, .unit = "url",
+      .help = "a proxy on the way to it; \"\" = none" },
+    { "keepAliveMs", ANYWHERE, .type = HF_OPTION_U32, SERVER(uint32_t, keep_alive_ms),
+      .max = MS_MAX, .unit = "ms", .initial = "4000",
+      .help = "an idle connection to it is used again this long" },
     { "disabled", HF_WHERE_SERVER, .type = HF_OPTION_BOOL, SERVER(bool, disabled),
       .initial = "false", .help = "configured, but not started until enabled" },
     { "inheritEnv", ANYWHERE, .type = HF_OPTION_INHERIT, SERVER(enum hf_inherit, inherit),
@@ -146,6 +170,32 @@ static const struct hf_option options[] = {
     { "describe", ANYWHERE, PAIRS(describe), .initial = "{}", .unit = "tool=text",
       .help = "another description for a tool" },
 
+    { "listen", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.listen),
+      .flags = HF_OPTION_EXPANDS, .check = hf_check_listen, .unit = "address",
+      .initial = "\"127.0.0.1:7332\"", .help = "where serve listens; also unix:PATH" },
+    { "tls.cert", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.tls_cert),
+      .flags = HF_OPTION_EXPANDS, .check = hf_check_path, .unit = "file",
+      .help = "the certificate chain of serve, as PEM" },
+    { "tls.key", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.tls_key),
+      .flags = HF_OPTION_EXPANDS, .check = hf_check_path, .unit = "file",
+      .help = "its private key, as PEM" },
+    { "tokens", HF_WHERE_TOP, .type = HF_OPTION_TOKENS, TOP(struct hf_token_config *, serve.tokens),
+      .also_at = offsetof(struct hf_config, serve.token_count), .initial = "[]",
+      .flags = HF_OPTION_EXPANDS, .unit = "token",
+      .help = "who may use serve; made by `holdfast token`" },
+    { "hosts", GLOBAL, .type = HF_OPTION_LIST, TOP(char **, serve.hosts), .initial = "[]",
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_LOWER, .check = hf_check_host, .unit = "host",
+      .help = "names that serve goes by, beside its address" },
+    { "origins", GLOBAL, .type = HF_OPTION_LIST, TOP(char **, serve.origins), .initial = "[]",
+      .flags = HF_OPTION_EXPANDS | HF_OPTION_LOWER, .check = hf_check_origin, .unit = "origin",
+      .help = "web pages that may use serve, beside its own" },
+    { "sessionTtlMs", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.session_ttl_ms), .min = 1,
+      .max = MS_MAX, .unit = "ms", .initial = "86400000",
+      .help = "an unused session of serve lives this long" },
+    { "maxSessions", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.max_sessions), .min = 1,
+      .max = COUNT_MAX, .unit = "number", .initial = "10000",
+      .help = "sessions of serve at a time" },
+
     { "maxMessageBytes", BYTES(max_message_bytes, 1024, INT64_C(1) << 30), .initial = "67108864",
       .help = "longest message" },
     { "maxBufferedBytes", BYTES(max_buffered_bytes, 1024, BYTES_MAX), .initial = "268435456",
@@ -170,18 +220,14 @@ struct place {
 };
 
 static const struct place groups[] = {
-    { "reconnect", ANYWHERE },
-    { "liveness", ANYWHERE },
-    { "log", GLOBAL },
-    { "defaults", HF_WHERE_TOP },
+    { "reconnect", ANYWHERE }, { "liveness", ANYWHERE },     { "tls", GLOBAL },
+    { "log", GLOBAL },         { "defaults", HF_WHERE_TOP },
 };
 
 static const struct place later[] = {
-    { "headers", ANYWHERE },   { "transport", ANYWHERE }, { "refusedStatus", ANYWHERE },
-    { "listen", GLOBAL },      { "tls", GLOBAL },         { "tokens", GLOBAL },
-    { "hosts", GLOBAL },       { "origins", GLOBAL },     { "stateDir", GLOBAL },
-    { "store", GLOBAL },       { "parkMs", GLOBAL },      { "sessionTtlMs", GLOBAL },
-    { "maxSessions", GLOBAL },
+    { "stateDir", GLOBAL },
+    { "store", GLOBAL },
+    { "parkMs", GLOBAL },
 };
 
 const struct hf_option *hf_options(size_t *ret_count)
@@ -306,6 +352,7 @@ void hf_option_allowed(const struct hf_option *o, struct hf_buf *out)
         [HF_OPTION_LIST] = "an array of strings",
         [HF_OPTION_PAIRS] = "an object of strings",
         [HF_OPTION_INHERIT] = "true, false or an array of strings",
+        [HF_OPTION_TOKENS] = "an array of tokens",
     };
     switch (o->type) {
     case HF_OPTION_CHOICE:
@@ -321,6 +368,9 @@ void hf_option_allowed(const struct hf_option *o, struct hf_buf *out)
         hf_buf_printf(out, "a whole number from %" PRId64 " to %" PRId64, o->min, o->max);
         if (strcmp(o->unit, "number") != 0)
             hf_buf_printf(out, " (%s)", o->unit);
+        break;
+    case HF_OPTION_STATUSES:
+        hf_buf_printf(out, "an array of statuses from %" PRId64 " to %" PRId64, o->min, o->max);
         break;
     default: hf_buf_add_str(out, words[o->type]);
     }

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/span.h"
 
 /* bits */
@@ -30,19 +31,22 @@ enum hf_option_type {
     HF_OPTION_I32,
     HF_OPTION_U64,
     HF_OPTION_DOUBLE,
-    HF_OPTION_CHOICE,  /* one of `choices`; the field holds its index */
-    HF_OPTION_STRING,  /* char *, NULL if not given */
-    HF_OPTION_LIST,    /* char **, NULL-terminated, never NULL itself */
-    HF_OPTION_PAIRS,   /* struct hf_pair *, and its count at `also_at` */
-    HF_OPTION_INHERIT, /* enum hf_inherit, and the globs (a LIST) at `also_at` */
+    HF_OPTION_CHOICE,   /* one of `choices`; the field holds its index */
+    HF_OPTION_STRING,   /* char *, NULL if not given */
+    HF_OPTION_LIST,     /* char **, NULL-terminated, never NULL itself */
+    HF_OPTION_PAIRS,    /* struct hf_pair *, and its count at `also_at` */
+    HF_OPTION_INHERIT,  /* enum hf_inherit, and the globs (a LIST) at `also_at` */
+    HF_OPTION_STATUSES, /* struct hf_status_set */
+    HF_OPTION_TOKENS,   /* struct hf_token_config *, and its count at `also_at` */
 };
 
 /* bits */
 enum hf_option_flags {
     HF_OPTION_EXPANDS = 1,  /* ${VAR} in its strings */
-    HF_OPTION_RESTARTS = 2, /* a change of it needs a new process */
+    HF_OPTION_RESTARTS = 2, /* a change of it needs a new process or connection */
     HF_OPTION_UNIQUE = 4,   /* PAIRS: no two keys with one value */
-    HF_OPTION_NAMES = 8,    /* PAIRS: the keys are names of environment variables */
+    HF_OPTION_CASELESS = 8, /* PAIRS: keys that differ in case only are one */
+    HF_OPTION_LOWER = 16,   /* strings are kept in lower case */
 };
 
 struct hf_option {
@@ -52,6 +56,9 @@ struct hf_option {
     size_t at, also_at, size; /* of the field */
     int64_t min, max;         /* numbers */
     const char *const *choices;
+    /* Whether a string may stand there; PAIRS: `check` for values, `check_name` for keys. */
+    bool (*check)(const char *text, struct hf_err *err);
+    bool (*check_name)(const char *text, struct hf_err *err);
     const char *initial; /* the default as JSON; NULL: not set */
     const char *unit;    /* "ms", "bytes", "glob": what help shows for the value */
     const char *help;

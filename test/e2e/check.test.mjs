@@ -97,3 +97,54 @@ test('secrets_in_the_file_are_never_printed', async () => {
   const done = await check({ mcpServers: { one: { ...good, env: { TOKEN: 's3cret' }, cwd: '/no/such/dir' } } });
   assert.ok(!done.said.includes('s3cret'), done.said);
 });
+
+test('a_remote_server_is_named_by_its_host_and_never_by_its_secrets', async () => {
+  const servers = {
+    wiki: { url: 'https://wiki.example.com:8443/s3cret/mcp?key=s3cret', headers: { Authorization: 'Bearer ${SECRET}' }, proxy: 'http://me:s3cret@proxy.test:3128' },
+    old: { type: 'sse', serverUrl: 'http://old.example.com/sse', disabled: true },
+  };
+  const done = await check({ mcpServers: servers }, { SECRET: 's3cret' });
+  assert.equal(done.code, 0, done.said);
+  assert.match(done.stdout, /^wiki: ok, https:\/\/wiki\.example\.com:8443$/m);
+  assert.match(done.stdout, /^old: disabled, http:\/\/old\.example\.com$/m);
+  assert.ok(!done.said.includes('s3cret'), done.said);
+});
+
+test('what_is_wrong_with_a_remote_server_is_its_own_problem', async () => {
+  const servers = {
+    both: { ...good, url: 'https://a.test' }, ftp: { url: 'ftp://a.test' }, unset: { url: 'https://a.test', headers: { K: '${NOT_SET}' } },
+    broken: { url: 'https://a.test', headers: { K: '${SECRET}' } }, lost: { url: 'https://a.test', ca: '/no/such/ca.pem' }, fine: { url: 'https://a.test' },
+  };
+  const done = await check({ mcpServers: servers }, { SECRET: 's3cret\n' });
+  assert.equal(done.code, 1);
+  assert.match(done.stdout, /^both: cannot start: .*a command and a url/m);
+  assert.match(done.stdout, /^ftp: cannot start: .*https:\/\/ only/m);
+  assert.match(done.stdout, /^unset: cannot start: headers\.K: .*NOT_SET/m);
+  assert.match(done.stdout, /^broken: cannot start: headers\.K: .*line break/m);
+  assert.match(done.stdout, /^lost: cannot start: the CA file "\/no\/such\/ca\.pem": No such file/m);
+  assert.match(done.stdout, /^fine: ok, https:\/\/a\.test$/m);
+  assert.ok(!done.said.includes('s3cret'), done.said);
+});
+
+test('a_header_of_ours_refuses_the_file_with_its_line', async () => {
+  const done = await check('{ "mcpServers": { "a": { "url": "https://a.test",\n "headers": { "Mcp-Session-Id": "1" } } } }');
+  assert.equal(done.code, 1);
+  assert.match(done.said, /line 2: mcpServers\.a\.headers\.Mcp-Session-Id: this header is holdfast's own/);
+});
+
+test('a_plain_token_in_the_file_is_refused_and_not_shown', async () => {
+  for (const token of ['s3cret', { name: 'ci', token: 's3cret' }, { name: 'ci', hash: 's3cret' }]) {
+    const done = await check({ mcpServers: {}, holdfast: { tokens: [token] } });
+    assert.equal(done.code, 1);
+    assert.match(done.said, /`holdfast token` makes a token/);
+    assert.ok(!done.said.includes('s3cret'), done.said);
+  }
+});
+
+test('an_address_that_others_can_reach_needs_tokens', async () => {
+  const open = await check({ mcpServers: {}, holdfast: { listen: '0.0.0.0:7332' } });
+  assert.equal(open.code, 1);
+  assert.match(open.said, /other machines can reach 0\.0\.0\.0:7332, and there are no tokens/);
+  const guarded = await check({ mcpServers: {}, holdfast: { listen: '0.0.0.0:7332', tokens: [{ name: 'ci', hash: `sha256:${'0'.repeat(64)}` }] } });
+  assert.equal(guarded.code, 0, guarded.said);
+});

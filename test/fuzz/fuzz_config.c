@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "ops/config.h"
 #include "ops/env.h"
+#include "ops/option_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,7 +36,13 @@ static void check_server(struct hf_server_config *s)
 {
     static char *const ours[] = { "PATH=/bin", "HOLDFAST_X=1", "SECRET=1", NULL };
     must(s->name && s->args && s->inherit_globs && s->allow && s->deny);
-    must(s->problem || (s->command && *s->command));
+    const bool has_command = s->command && *s->command, has_url = s->url && *s->url;
+    must(s->problem || has_command != has_url);
+    must(s->problem || !has_url || hf_check_url(s->url, NULL));
+    for (size_t i = 0; i < s->headers_count; i++) {
+        must(hf_check_header_name(s->headers[i].key, NULL));
+        must(s->problem || hf_check_header_value(s->headers[i].value, NULL));
+    }
     must(s->settings.reconnect.jitter >= 0 && s->settings.reconnect.jitter <= 1);
     must(hf_server_config_same(s, s));
     char **env = hf_env_build(s, ours);
@@ -43,6 +50,18 @@ static void check_server(struct hf_server_config *s)
     hf_env_free(env);
     if (s->problem)
         check_sentence(s->problem);
+}
+
+static void check_serve(const struct hf_config *config)
+{
+    struct hf_err err;
+    const struct hf_serve_config *serve = &config->serve;
+    must(serve->hosts && serve->origins && hf_check_listen(serve->listen, NULL));
+    for (size_t i = 0; i < serve->token_count; i++)
+        must(*serve->tokens[i].name && serve->tokens[i].servers && serve->tokens[i].allow &&
+             serve->tokens[i].deny);
+    if (!hf_config_may_serve(config, &err))
+        check_sentence(err.text);
 }
 
 static struct hf_span cut(struct hf_span *rest)
@@ -80,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_server(&config.servers[i]);
         for (size_t i = 0; config.warnings[i]; i++)
             check_sentence(config.warnings[i]);
+        check_serve(&config);
         must(config.limits.max_depth >= 8 && config.limits.page_bytes >= 1000);
     } else {
         check_sentence(err.text);

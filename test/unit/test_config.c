@@ -6,31 +6,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/strings.h"
-#include "ops/config.h"
-
-static const char *fake_env(const char *name, void *context)
-{
-    static const char *const variables[][2] = { { "TOKEN", "s3cret" },
-                                                { "EMPTY", "" },
-                                                { "DOLLAR", "${TOKEN}" } };
-    (void)context;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        if (strcmp(variables[i][0], name) == 0)
-            return variables[i][1];
-    return NULL;
-}
-
-static bool parse(struct hf_config *config, const char *text, struct hf_err *err)
-{
-    return hf_config_parse(config, hf_span_of(text), fake_env, NULL, err);
-}
-
-static bool is(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
-#define IN_SERVER(members) "{\n\"mcpServers\":\n{\"a\":\n{" members "}}}"
+#include "config_fixture.h"
 
 /* ---- defaults: DESIGN 12, typed anew on purpose ---- */
 
@@ -65,6 +41,13 @@ TEST(defaults_are_those_of_the_design)
     CHECK(c.limits.max_buffered_bytes == 256 * 1024 * 1024);
     CHECK(c.limits.max_depth == 512 && c.limits.page_bytes == 1000000);
     CHECK(c.log_level == HF_LOG_INFO && c.log_format == HF_LOG_TEXT);
+    CHECK(!s->url && s->headers_count == 0 && !s->ca && !s->proxy && s->keep_alive_ms == 4000);
+    CHECK(t->transport == HF_TRANSPORT_AUTO);
+    for (int status = HF_STATUS_MIN; status <= HF_STATUS_MAX; status++)
+        CHECK(!hf_status_in(&t->refused_status, status));
+    CHECK(is(c.serve.listen, "127.0.0.1:7332") && !c.serve.tls_cert && !c.serve.tls_key);
+    CHECK(c.serve.token_count == 0 && !c.serve.hosts[0] && !c.serve.origins[0]);
+    CHECK(c.serve.session_ttl_ms == 86400000 && c.serve.max_sessions == 10000);
     CHECK(!c.warnings[0]);
     hf_config_done(&c);
 }
@@ -74,7 +57,10 @@ TEST(defaults_are_those_of_the_design)
 static const char everything[] =
     "{ \"holdfast\": {\n"
     "    \"maxMessageBytes\": 2000, \"maxBufferedBytes\": 3000, \"maxDepth\": 33,\n"
-    "    \"pageBytes\": 4000, \"log\": { \"level\": \"debug\", \"format\": \"json\" } },\n"
+    "    \"pageBytes\": 4000, \"log\": { \"level\": \"debug\", \"format\": \"json\" },\n"
+    "    \"listen\": \"[::1]:80\", \"tls\": { \"cert\": \"c.pem\", \"key\": \"k.pem\" },\n"
+    "    \"hosts\": [\"Mcp.Test\"], \"origins\": [\"https://App.Test\", \"*\"],\n"
+    "    \"sessionTtlMs\": 5, \"maxSessions\": 6 },\n"
     "  \"mcpServers\": { \"all\": {\n"
     "    \"command\": \"cmd\", \"args\": [\"-a\", \"b c\"], \"env\": {\"K\": \"v\", \"L\": \"\"},\n"
     "    \"cwd\": \"/tmp\", \"disabled\": true, \"start\": \"lazy\", \"idleMs\": 1,\n"
@@ -88,7 +74,30 @@ static const char everything[] =
     "    \"maxRuntimes\": 22, \"maxInFlight\": 23, \"maxWaiting\": 24,\n"
     "    \"retry\": \"idempotent\", \"prefix\": \"never\", \"allow\": [\"a*\", \"b\"],\n"
     "    \"deny\": [\"ab\"], \"rename\": {\"a1\": \"x\"}, \"describe\": {\"b\": \"caf\\u00e9\"},\n"
-    "    \"inheritEnv\": [\"AWS_*\"] } } }\n";
+    "    \"inheritEnv\": [\"AWS_*\"], \"headers\": {\"X-Key\": \"v\"}, \"transport\": \"sse\",\n"
+    "    \"refusedStatus\": [400, 503, 599], \"ca\": \"ca.pem\", \"proxy\": \"\",\n"
+    "    \"keepAliveMs\": 25 } } }\n";
+
+static void check_remote(const struct hf_server_config *s)
+{
+    const struct hf_settings *t = &s->settings;
+    CHECK(!s->url && is(s->ca, "ca.pem") && is(s->proxy, "") && s->keep_alive_ms == 25);
+    REQUIRE(s->headers_count == 1);
+    CHECK(is(s->headers[0].key, "X-Key") && is(s->headers[0].value, "v"));
+    CHECK(t->transport == HF_TRANSPORT_SSE);
+    for (int status = 0; status < 1000; status++)
+        CHECK(hf_status_in(&t->refused_status, status) ==
+              (status == 400 || status == 503 || status == 599));
+}
+
+static void check_serve(const struct hf_serve_config *serve)
+{
+    CHECK(is(serve->listen, "[::1]:80") && is(serve->tls_cert, "c.pem"));
+    CHECK(is(serve->tls_key, "k.pem") && serve->session_ttl_ms == 5 && serve->max_sessions == 6);
+    CHECK(is(serve->hosts[0], "mcp.test") && !serve->hosts[1]);
+    CHECK(is(serve->origins[0], "https://app.test") && is(serve->origins[1], "*"));
+    CHECK(!serve->origins[2] && serve->token_count == 0);
+}
 
 static void check_everything(const struct hf_server_config *s)
 {
@@ -126,6 +135,8 @@ TEST(every_option_arrives_in_its_field)
     REQUIRE(parse(&c, everything, &err));
     REQUIRE(c.server_count == 1);
     check_everything(&c.servers[0]);
+    check_remote(&c.servers[0]);
+    check_serve(&c.serve);
     CHECK(c.limits.max_message_bytes == 2000 && c.limits.max_buffered_bytes == 3000);
     CHECK(c.limits.max_depth == 33 && c.limits.page_bytes == 4000);
     CHECK(c.log_level == HF_LOG_DEBUG && c.log_format == HF_LOG_JSON);
@@ -145,14 +156,12 @@ TEST(keys_of_other_programs_are_ignored_with_one_warning_each)
               "{\"inputs\":[],\"$schema\":\"x\",\"mcpServers\":{\n"
               "\"a\":{\"type\":\"stdio\",\"command\":\"x\",\"alwaysAllow\":[],\"timeout\":60},\n"
               "\"b\":{\"command\":\"y\",\"timeout\":1,\"disabledTools\":[],\"description\":\"\",\n"
-              "\"trust\":true,\"icon\":\"\",\"autoApprove\":[],\"name\":\"\",\"dev\":{},"
-              "\"headers\":{}}}}",
+              "\"trust\":true,\"icon\":\"\",\"autoApprove\":[],\"name\":\"\",\"dev\":{}}}}",
               &err));
-    CHECK(hf_strings_count(c.warnings) == 10);
+    CHECK(hf_strings_count(c.warnings) == 9);
     CHECK(is(c.warnings[0], "line 2: mcpServers.a.alwaysAllow: not a key of ours; ignored"));
     CHECK(is(c.warnings[1], "line 2: mcpServers.a.timeout: not a key of ours; ignored"));
     CHECK(is(c.warnings[2], "line 3: mcpServers.b.disabledTools: not a key of ours; ignored"));
-    CHECK(strstr(c.warnings[9], "b.headers: not known to this version of holdfast; ignored"));
     CHECK(!c.servers[0].problem && !c.servers[1].problem);
     hf_config_done(&c);
 }
@@ -208,12 +217,8 @@ TEST(a_server_that_cannot_run_has_a_problem_and_the_others_do_not)
     static const struct {
         const char *members, *problem;
     } rows[] = {
-        { "\"url\":\"http://x\"", "it is a remote server, and this version runs commands only" },
-        { "\"serverUrl\":\"http://x\"", "it is a remote server, " },
-        { "\"type\":\"http\",\"command\":\"x\"", "it is a remote server, " },
-        { "\"type\":\"sse\"", "it is a remote server, " },
-        { "\"args\":[]", "it has no command" },
-        { "\"command\":\"\"", "it has no command" },
+        { "\"args\":[]", "it has no command and no url" },
+        { "\"command\":\"\"", "it has no command and no url" },
         { "\"command\":\"${NOPE}\"", "command: the variable NOPE is not set" },
         { "\"command\":\"x\",\"args\":[\"a\",\"${NOPE}\"]",
           "args[1]: the variable NOPE is not set" },
@@ -399,7 +404,7 @@ TEST(only_what_a_process_was_started_with_needs_a_restart)
         { "\"command\":\"x\",\"inheritEnv\":true", false },
         { "\"command\":\"x\",\"inheritEnv\":[\"A\"]", false },
         { "\"command\":\"x\",\"isolation\":\"session\"", false },
-        { "\"command\":\"x\",\"url\":\"y\"", false },
+        { "\"url\":\"http://y\"", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct hf_config a, b;
@@ -451,7 +456,7 @@ TEST(looking_finds_missing_commands_and_directories)
         "/tool\": Not a directory",
         "is not an executable file",
         NULL,
-        "it is a remote server",
+        "url: a URL begins with a scheme",
         "the command \"/no/such\": No such file or directory",
     };
     struct hf_config c;

@@ -4,35 +4,10 @@
  */
 #include "test.h"
 #include "base/buf.h"
-#include "ops/config.h"
 #include "ops/config_expand.h"
-
-static const char *fake_env(const char *name, void *context)
-{
-    static const char *const variables[][2] = { { "TOKEN", "s3cret" },
-                                                { "EMPTY", "" },
-                                                { "DOLLAR", "${TOKEN}" } };
-    (void)context;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        if (strcmp(variables[i][0], name) == 0)
-            return variables[i][1];
-    return NULL;
-}
-
-static bool parse(struct hf_config *config, const char *text, struct hf_err *err)
-{
-    return hf_config_parse(config, hf_span_of(text), fake_env, NULL, err);
-}
-
-static bool is(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
+#include "config_fixture.h"
 
 /* ---- every sentence of refusal ---- */
-
-#define IN_SERVER(members)   "{\n\"mcpServers\":\n{\"a\":\n{" members "}}}"
-#define IN_HOLDFAST(members) "{\"mcpServers\":{},\n\"holdfast\":\n{" members "}}"
 
 static const struct {
     const char *text, *says;
@@ -139,10 +114,10 @@ static const struct {
     { IN_HOLDFAST("\"defaults\":{\"disabled\":true}"), "it belongs in a server" },
     { IN_HOLDFAST("\"defaults\":{\"pageBytes\":1}"), "it belongs in the top-level object" },
     { IN_HOLDFAST("\"defaults\":{\"foo\":1}"), "holdfast.defaults.foo: there is no such key" },
-    { IN_HOLDFAST("\"listen\":\"x\""),
-      "line 3: holdfast.listen: not known to this version of holdfast" },
-    { IN_HOLDFAST("\"stateDir\":\"x\""), "holdfast.stateDir: not known to this version" },
-    { IN_HOLDFAST("\"defaults\":{\"headers\":{}}"), "defaults.headers: not known to this version" },
+    { IN_HOLDFAST("\"stateDir\":\"x\""),
+      "line 3: holdfast.stateDir: not known to this version of holdfast" },
+    { IN_HOLDFAST("\"store\":\"x\""), "holdfast.store: not known to this version" },
+    { IN_HOLDFAST("\"parkMs\":1"), "holdfast.parkMs: not known to this version" },
 };
 
 TEST(every_mistake_of_the_file_is_told_with_its_line)
@@ -357,7 +332,7 @@ TEST(wrong_options_say_what_is_right)
         { "reconnect.min-ms", "1", "did you mean --reconnect-min-ms?" },
         { "colour", "1", "there is no option --colour" },
         { "command", "x", "there is no option --command" },
-        { "listen", "x", "--listen is not known to this version of holdfast" },
+        { "store", "x", "--store is not known to this version of holdfast" },
         { "state-dir", "x", "--state-dir is not known to this version of holdfast" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,0 +1,133 @@
+/* option_checks.c - see option_checks.h. */
+#include "ops/option_checks.h"
+#include <strings.h>
+#include "base/url.h"
+#include "io/listen.h"
+
+bool hf_check_variable_name(const char *text, struct hf_err *err)
+{
+    return !strchr(text, '=') || hf_fail(err, "the name of a variable holds a \"=\"");
+}
+
+bool hf_check_path(const char *text, struct hf_err *err)
+{
+    return *text || hf_fail(err, "the path of a file is empty");
+}
+
+/* ---- remote servers ---- */
+
+bool hf_check_url(const char *text, struct hf_err *err)
+{
+    struct hf_url url;
+    if (!*text)
+        return true; /* said by the server that then has neither command nor url */
+    if (!hf_url_read(hf_span_of(text), &url, err))
+        return false;
+    return hf_scheme_port(url.scheme) > 0 ||
+           hf_fail(err, "a remote server is reached by http:// or https:// only");
+}
+
+/* Unlike other URLs it may hold a user name and may lack the scheme, as curl has it. */
+bool hf_check_proxy(const char *text, struct hf_err *err)
+{
+    static const char *const schemes[] = { "http://",    "https://",  "socks4://",
+                                           "socks4a://", "socks5://", "socks5h://" };
+    static const char allowed[] = "a proxy looks like http://proxy.example.com:3128 or "
+                                  "socks5h://127.0.0.1:1080; \"\" is none";
+    struct hf_authority authority;
+    struct hf_span rest = hf_span_of(text);
+    for (size_t i = 0; i < rest.n; i++)
+        if (rest.p[i] <= ' ' || rest.p[i] > '~')
+            return hf_fail(err, "%s", allowed);
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (hf_span_starts(rest, hf_span_of(schemes[i]))) {
+            rest = hf_span_from(rest, strlen(schemes[i]));
+            break;
+        }
+    const char *at = rest.n ? memrchr(rest.p, '@', rest.n) : NULL;
+    if (at)
+        rest = hf_span_from(rest, (size_t)(at - rest.p) + 1);
+    if (rest.n > 1 && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    return !*text || hf_authority_read(rest, &authority) || hf_fail(err, "%s", allowed);
+}
+
+/* What we say ourselves, or what would break the way in which we say it. `Host` is not among them:
+ * behind a tunnel it is the only way to name the server. */
+static bool is_our_header(const char *name)
+{
+    static const char *const ours[] = {
+        "Accept",
+        "Accept-Encoding",
+        "Connection",
+        "Content-Length",
+        "Content-Type",
+        "Expect",
+        "Keep-Alive",
+        "Last-Event-ID",
+        "MCP-Protocol-Version",
+        "Mcp-Method",
+        "Mcp-Name",
+        "Mcp-Session-Id",
+        "Proxy-Connection",
+        "TE",
+        "Trailer",
+        "Transfer-Encoding",
+        "Upgrade",
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcasecmp(name, ours[i]) == 0)
+            return true;
+    return strncasecmp(name, "Mcp-Param-", 10) == 0;
+}
+
+bool hf_check_header_name(const char *text, struct hf_err *err)
+{
+    for (const char *c = text; *c; c++) {
+        const bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+        if (!is_letter && !(*c >= '0' && *c <= '9') && !strchr("!#$%&'*+-.^_`|~", *c))
+            return hf_fail(err, "the name of a header is made of letters, digits and "
+                                "!#$%%&'*+-.^_`|~");
+    }
+    return !is_our_header(text) || hf_fail(err, "this header is holdfast's own to set");
+}
+
+bool hf_check_header_value(const char *text, struct hf_err *err)
+{
+    if (!*text)
+        return hf_fail(err, "the value of a header is empty");
+    for (; *text; text++)
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
+            return hf_fail(err, "the value of a header holds a line break or another control "
+                                "character");
+    return true;
+}
+
+/* ---- the HTTP front ---- */
+
+bool hf_check_listen(const char *text, struct hf_err *err)
+{
+    struct hf_listen listen;
+    return hf_listen_read(text, &listen, err);
+}
+
+bool hf_check_host(const char *text, struct hf_err *err)
+{
+    struct hf_authority authority;
+    const bool is_glob = strpbrk(text, "*?") != NULL;
+    const bool good =
+        is_glob ? text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-:[]*?")] == '\0'
+                : hf_authority_read(hf_span_of(text), &authority);
+    return good || hf_fail(err, "a host looks like mcp.example.com, mcp.example.com:8443 or "
+                                "*.example.com, without http://");
+}
+
+bool hf_check_origin(const char *text, struct hf_err *err)
+{
+    struct hf_url url;
+    if (strcmp(text, "*") == 0)
+        return true;
+    return (hf_url_read(hf_span_of(text), &url, NULL) && url.rest.n == 0) ||
+           hf_fail(err, "an origin looks like https://app.example.com or http://localhost:3000, "
+                        "without a path; \"*\" is any");
+}

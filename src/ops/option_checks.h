@@ -1,0 +1,28 @@
+/*
+ * option_checks.h - whether a string may stand in an option, for the rows of the table that say so.
+ *
+ * A sentence in `err` says what is allowed, and never what was found: URLs and headers hold
+ * secrets.
+ */
+#ifndef HF_OPS_OPTION_CHECKS_H
+#define HF_OPS_OPTION_CHECKS_H
+
+#include "base/err.h"
+
+bool hf_check_variable_name(const char *text, struct hf_err *err);
+bool hf_check_path(const char *text, struct hf_err *err); /* not empty; nothing is opened */
+
+/* ---- remote servers ---- */
+
+bool hf_check_url(const char *text, struct hf_err *err);
+bool hf_check_proxy(const char *text, struct hf_err *err); /* "" is none */
+bool hf_check_header_name(const char *text, struct hf_err *err);
+bool hf_check_header_value(const char *text, struct hf_err *err);
+
+/* ---- the HTTP front ---- */
+
+bool hf_check_listen(const char *text, struct hf_err *err);
+bool hf_check_host(const char *text, struct hf_err *err);   /* host, host:port, or a glob */
+bool hf_check_origin(const char *text, struct hf_err *err); /* scheme://host[:port], or "*" */
+
+#endif

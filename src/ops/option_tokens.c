@@ -1,0 +1,244 @@
+/* option_tokens.c - the option `tokens`: who may come in by HTTP, by the hash of a bearer token. */
+#include <assert.h>
+#include <stdio.h>
+#include "base/near.h"
+#include "base/strings.h"
+#include "ops/config_text.h"
+#include "ops/option_parts.h"
+#include "wire/json.h"
+
+enum { NAME_MAX_LENGTH = 64 };
+
+static const char never_plain[] =
+    "only the hash of a token stands in a file, as \"sha256:\" and 64 hex digits; `holdfast token` "
+    "makes a token and prints the entry for it";
+
+/* ---- strings of a token ---- */
+
+static bool read_name(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    token->name = hf_setting_string(s, value);
+    if (!token->name)
+        return false;
+    const size_t n = strlen(token->name);
+    bool is_plain = true; /* it goes into logs and metrics */
+    for (const char *c = token->name; *c; c++)
+        is_plain = is_plain && *c > ' ' && *c <= '~' && !strchr("\"\\", *c);
+    return (n > 0 && n <= NAME_MAX_LENGTH && is_plain) ||
+           hf_setting_refuse(s, value.p,
+                             "the name of a token has 1 to %d visible ASCII characters, and no "
+                             "quotes and backslashes among them",
+                             NAME_MAX_LENGTH);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool parse_hash(struct hf_span text, uint8_t ret_hash[HF_SHA256_SIZE])
+{
+    static const struct hf_span prefix = { "sha256:", 7 };
+    const struct hf_span digits = hf_span_from(text, prefix.n);
+    if (!hf_span_starts(text, prefix) || digits.n != 2 * HF_SHA256_SIZE)
+        return false;
+    for (size_t i = 0; i < HF_SHA256_SIZE; i++) {
+        const int high = hex_digit(digits.p[2 * i]), low = hex_digit(digits.p[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret_hash[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static bool read_hash(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    char *text = hf_setting_string(s, value);
+    if (!text)
+        return false;
+    const bool good = parse_hash(hf_span_of(text), token->hash);
+    hf_free(text);
+    return good || hf_setting_refuse(s, value.p, "%s", never_plain);
+}
+
+static bool read_globs(struct hf_setting *s, struct hf_span value, char ***globs)
+{
+    if (hf_json_type(value) != HF_JSON_ARRAY)
+        return hf_setting_refuse(s, value.p, "found %s; allowed is an array of strings",
+                                 hf_option_kind_of(value));
+    char **list = hf_setting_strings(s, value);
+    if (!list)
+        return false;
+    hf_strings_free(*globs);
+    *globs = list;
+    return true;
+}
+
+static bool read_servers(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    return read_globs(s, value, &token->servers);
+}
+
+static bool read_allow(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    return read_globs(s, value, &token->allow);
+}
+
+static bool read_deny(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    return read_globs(s, value, &token->deny);
+}
+
+/* ---- one token ---- */
+
+static const struct {
+    const char *key;
+    bool (*read)(struct hf_setting *s, struct hf_span value, struct hf_token_config *token);
+} members[] = {
+    { "name", read_name },   { "hash", read_hash }, { "servers", read_servers },
+    { "allow", read_allow }, { "deny", read_deny },
+};
+enum { MEMBER_COUNT = sizeof members / sizeof members[0] };
+
+static bool unknown_member(struct hf_setting *s, struct hf_span key)
+{
+    static const char *const plain[] = { "token", "value", "secret", "password", "bearer" };
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (hf_near(key, hf_span_of(plain[i])) == 0)
+            return hf_setting_refuse(s, key.p, "%s", never_plain);
+    for (size_t i = 0; i < MEMBER_COUNT; i++)
+        if (hf_near(key, hf_span_of(members[i].key)) < HF_NEAR_NOT)
+            return hf_setting_refuse(s, key.p, "there is no such key; did you mean \"%s\"?",
+                                     members[i].key);
+    return hf_setting_refuse(s, key.p,
+                             "there is no such key; a token has a name, a hash, servers, "
+                             "allow and deny");
+}
+
+static bool read_members(struct hf_setting *s, struct hf_span json, struct hf_token_config *token)
+{
+    char shown[HF_SHOWN_MAX];
+    const size_t before = strlen(s->fault->item);
+    for (struct hf_json_iter it = hf_json_iter(json); hf_json_next(&it);) {
+        size_t i = 0;
+        hf_text_shown(it.key, shown);
+        (void)snprintf(s->fault->item + before, sizeof s->fault->item - before, ".%s", shown);
+        while (i < MEMBER_COUNT && !hf_json_key_is(it.key, hf_span_of(members[i].key)))
+            i++;
+        if (i == MEMBER_COUNT)
+            return unknown_member(s, it.key);
+        if (hf_json_get(json, hf_span_of(members[i].key)).p != it.value.p)
+            return hf_setting_refuse(s, it.key.p, "it is given twice");
+        if (!members[i].read(s, it.value, token))
+            return false;
+    }
+    s->fault->item[before] = '\0';
+    return true;
+}
+
+static bool read_token(struct hf_setting *s, struct hf_span json, struct hf_token_config *token)
+{
+    if (hf_json_type(json) == HF_JSON_STRING)
+        return hf_setting_refuse(s, json.p, "%s", never_plain);
+    if (hf_json_type(json) != HF_JSON_OBJECT)
+        return hf_setting_refuse(s, json.p, "found %s; allowed is an object",
+                                 hf_option_kind_of(json));
+    token->servers = hf_strings_new();
+    token->allow = hf_strings_new();
+    token->deny = hf_strings_new();
+    hf_strings_add(&token->servers, hf_strdup("*"));
+    hf_strings_add(&token->allow, hf_strdup("*"));
+    if (!read_members(s, json, token))
+        return false;
+    if (!token->name)
+        return hf_setting_refuse(s, json.p, "it has no name");
+    return hf_json_get(json, HF_SPAN("hash")).p || hf_setting_refuse(s, json.p, "it has no hash");
+}
+
+/* ---- all of them ---- */
+
+struct tokens {
+    struct hf_token_config *items;
+    size_t count;
+};
+
+static void tokens_free(struct tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        struct hf_token_config *token = &tokens->items[i];
+        hf_free(token->name);
+        hf_strings_free(token->servers);
+        hf_strings_free(token->allow);
+        hf_strings_free(token->deny);
+    }
+    hf_free(tokens->items);
+    *tokens = (struct tokens) { 0 };
+}
+
+/* Against those before the last one. */
+static bool last_is_unique(struct hf_setting *s, const struct tokens *tokens, struct hf_span json)
+{
+    const struct hf_token_config *last = &tokens->items[tokens->count - 1];
+    assert(last->name);
+    for (size_t i = 0; i + 1 < tokens->count; i++) {
+        const struct hf_token_config *other = &tokens->items[i];
+        if (strcmp(other->name, last->name) == 0)
+            return hf_setting_refuse(s, json.p, "there are two tokens with the name \"%s\"",
+                                     last->name);
+        if (hf_digest_same(other->hash, last->hash))
+            return hf_setting_refuse(s, json.p, "\"%s\" and \"%s\" are the same token", other->name,
+                                     last->name);
+    }
+    return true;
+}
+
+static bool read_tokens(struct hf_setting *s, struct hf_span value, struct tokens *tokens)
+{
+    for (struct hf_json_iter it = hf_json_iter(value); hf_json_next(&it);) {
+        (void)snprintf(s->fault->item, sizeof s->fault->item, "[%zu]", tokens->count);
+        if (tokens->count == HF_OPTION_ITEMS_MAX)
+            return hf_setting_refuse(s, it.value.p, "there are more than %d tokens",
+                                     HF_OPTION_ITEMS_MAX);
+        tokens->items =
+            hf_realloc(tokens->items, (tokens->count + 1) * sizeof(struct hf_token_config));
+        tokens->items[tokens->count] = (struct hf_token_config) { 0 };
+        if (!read_token(s, it.value, &tokens->items[tokens->count++]) ||
+            !last_is_unique(s, tokens, it.value))
+            return false;
+    }
+    return true;
+}
+
+static void put_tokens(const struct hf_option *o, void *root, struct tokens tokens)
+{
+    void *count = (char *)root + o->also_at;
+    *(struct hf_token_config **)hf_option_field(o, root) = tokens.items;
+    *(size_t *)count = tokens.count;
+}
+
+bool hf_setting_tokens(struct hf_setting *s, struct hf_span value)
+{
+    struct tokens tokens = { 0 };
+    if (hf_json_type(value) != HF_JSON_ARRAY)
+        return hf_setting_wrong(s, value);
+    if (!read_tokens(s, value, &tokens)) {
+        tokens_free(&tokens);
+        return false;
+    }
+    hf_tokens_clear(s->option, s->root);
+    put_tokens(s->option, s->root, tokens);
+    return true;
+}
+
+void hf_tokens_clear(const struct hf_option *o, void *root)
+{
+    const void *count = (char *)root + o->also_at;
+    struct tokens tokens = { *(struct hf_token_config **)hf_option_field(o, root),
+                             *(const size_t *)count };
+    tokens_free(&tokens);
+    put_tokens(o, root, tokens);
+}
