@@ -170,6 +170,11 @@ void hf_call_timer(struct hf_call *call)
         hf_held_over(call);
         return;
     }
+    if (call->purpose == HF_FOR_DOUBT) {
+        hf_call_end(call);
+        hf_remote_doubt_resolved(runtime, 0);
+        return;
+    }
     const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
     const char *name = call->slot->server->name;
     if (call->stage >= HF_CALL_WRITING) {
@@ -209,9 +214,13 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
         hf_slot_touch(runtime->slot);
     }
     hf_frame_build(call);
-    hf_list_push(&runtime->out, &call->frame.link);
     hf_call_arm(call);
-    hf_runtime_want_write(runtime);
+    if (runtime->is_remote) {
+        hf_remote_dispatch(call);
+    } else {
+        hf_list_push(&runtime->out, &call->frame.link);
+        hf_runtime_want_write(runtime);
+    }
 }
 
 void hf_call_written(struct hf_call *call, struct hf_runtime *runtime)
@@ -244,6 +253,10 @@ static bool leave_runtime(struct hf_call *call)
         runtime->in_flight--;
     if (runtime->check_call == call)
         runtime->check_call = NULL;
+    if (runtime->remote.doubt == call)
+        runtime->remote.doubt = NULL;
+    if (call->post)
+        hf_post_leave(call->post, call->is_answered);
     const bool half_written = call->stage == HF_CALL_WRITING && !runtime->is_frozen;
     if (!half_written && hf_linked(&call->frame.link)) {
         hf_unlink(&call->frame.link);
@@ -389,14 +402,20 @@ static void send_again(struct hf_call *call)
 
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
 {
-    struct hf_server *server = call->slot->server;
     if (call->purpose != HF_FOR_CLIENT) {
         hf_call_end(call);
         return;
     }
-    call->evidence = hf_evidence_of(call->extent, facts);
-    call->was_dispatched |= call->evidence == HF_EVIDENCE_DISPATCHED;
-    call->history.byte_taken |= hf_evidence_byte_taken(call->extent, facts);
+    hf_call_judge(call, hf_evidence_of(call->extent, facts),
+                  hf_evidence_byte_taken(call->extent, facts));
+}
+
+void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken)
+{
+    struct hf_server *server = call->slot->server;
+    call->evidence = evidence;
+    call->was_dispatched |= evidence == HF_EVIDENCE_DISPATCHED;
+    call->history.byte_taken |= byte_taken;
     switch (hf_evidence_verdict(call->evidence, call->history)) {
     case HF_VERDICT_RESEND: send_again(call); break;
     case HF_VERDICT_UNKNOWN:

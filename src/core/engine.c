@@ -26,6 +26,7 @@ struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
     effect->runtime = NULL;
     effect->session = NULL;
     effect->server = NULL;
+    effect->post = NULL;
     effect->piece_count = 0;
     return effect;
 }
@@ -111,7 +112,9 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_START:
     case HF_TIMER_EOF:
     case HF_TIMER_CHECK:
-    case HF_TIMER_STALL: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_STALL:
+    case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
     }
 }

@@ -23,6 +23,7 @@ struct hf_engine;
 struct hf_server;  /* one configured backend; stays while configured */
 struct hf_runtime; /* one live connection to it */
 struct hf_session; /* one client */
+struct hf_post;    /* one HTTP exchange of a runtime with its remote server */
 struct hf_policy;  /* what some clients may see and use */
 
 /* ---- effects ---- */
@@ -36,6 +37,9 @@ enum hf_effect_kind {
     HF_DO_KILL,
     HF_DO_RELEASE,       /* nothing of `runtime` is left: free what the shell has of it */
     HF_DO_SEND,          /* one message to `session`: the pieces, in order */
+    HF_DO_POST,          /* begin the exchange `post` with a remote server */
+    HF_DO_ABORT,         /* end it: nobody waits for it, and nothing of it is to be told */
+    HF_DO_HANG_UP,       /* a remote `runtime` is over: say hf_runtime_hung_up */
     HF_DO_NOTE,          /* something worth a log line: `note` */
     HF_DO_FORGET_SERVER, /* `server` was removed and is gone: free what the shell has of it */
 };
@@ -56,6 +60,7 @@ struct hf_effect {
     struct hf_runtime *runtime;
     struct hf_session *session;
     struct hf_server *server;
+    struct hf_post *post;
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
     /* HF_DO_SEND */
@@ -92,6 +97,7 @@ struct hf_server_spec {
     const struct hf_rename *renames, *descriptions;
     size_t rename_count, description_count;
     bool disabled;
+    bool is_remote;        /* reached over HTTP: it has posts where others have a stdin */
     const char *problem;   /* NULL, or why it cannot be started as configured */
     bool problem_may_pass; /* a command that may still appear: probed like any other */
     void *shell;
@@ -134,6 +140,7 @@ void *hf_runtime_shell(const struct hf_runtime *runtime);
 void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell);
 void *hf_server_shell(const struct hf_server *server);
 struct hf_server *hf_runtime_server(const struct hf_runtime *runtime);
+bool hf_runtime_is_remote(const struct hf_runtime *runtime);
 uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
 enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime);
 
@@ -151,6 +158,50 @@ void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t 
 /* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
 size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms);
+
+/* ---- remote servers: one exchange for each message ---- */
+
+enum hf_post_verb {
+    HF_POST_MESSAGE, /* POST of one message */
+    HF_POST_LISTEN,  /* GET: the stream on which a server speaks of itself */
+    HF_POST_RESUME,  /* GET: the rest of a stream that was cut */
+    HF_POST_GOODBYE, /* DELETE of the session */
+};
+
+struct hf_post_request { /* good while HF_DO_POST is performed */
+    enum hf_post_verb verb;
+    struct hf_span endpoint;      /* p NULL: the URL of the config */
+    struct hf_span session_id;    /* p NULL: none */
+    struct hf_span version;       /* of the protocol; p NULL: not agreed on yet */
+    struct hf_span last_event_id; /* p NULL: none */
+    unsigned piece_count;
+    struct hf_span pieces[HF_PIECES_MAX];
+};
+void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request);
+struct hf_runtime *hf_post_runtime(const struct hf_post *post);
+void *hf_post_shell(const struct hf_post *post);
+void hf_post_set_shell(struct hf_post *post, void *shell);
+
+/* A remote runtime can be used: hf_runtime_started with pid 0. What the shell then sees of a post,
+ * in this order; after OVER, and after HF_DO_ABORT, the post is no more. */
+void hf_post_sending(struct hf_post *post, uint64_t now_ms); /* from now on bytes may leave us */
+void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
+                  uint64_t now_ms); /* session_id.p NULL: none given */
+void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms);
+void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, uint64_t now_ms);
+/* The stream can be resumed from here; retry_ms -1: the server did not say when. */
+void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms);
+/* HTTP+SSE: where messages are to be sent; already made absolute, and of the same origin. */
+void hf_post_endpoint(struct hf_post *post, struct hf_span url, uint64_t now_ms);
+struct hf_post_end {
+    enum hf_sent sent;
+    int status;             /* 0: no whole head came */
+    bool is_whole;          /* the answer came to its end, as far as HTTP can tell */
+    int64_t retry_after_ms; /* -1: the server did not say */
+    const char *why;        /* for people, if it is not whole */
+};
+void hf_post_over(struct hf_post *post, const struct hf_post_end *end, uint64_t now_ms);
+void hf_runtime_hung_up(struct hf_runtime *runtime, uint64_t now_ms);
 
 /* ---- clients ---- */
 

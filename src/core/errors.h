@@ -22,6 +22,8 @@
     X(REQUEST_TOO_LARGE, -31006, "too_large", false, "no")                                         \
     X(RESULT_TOO_LARGE, -31006, "too_large", true, "check_first")                                  \
     X(DENIED, -31007, "denied", false, "no")                                                       \
+    X(REJECTED, -31009, "rejected", false, "no")                                                   \
+    X(REJECTED_LATE, -31009, "rejected", true, "check_first")                                      \
     X(STATE_LOST, -31010, "state_lost", false, "now")
 #define HF_ERROR_ENUM(id, code, name, dispatched, retry) HF_ERROR_##id,
 enum hf_error { HF_ERRORS(HF_ERROR_ENUM) HF_ERROR_COUNT };

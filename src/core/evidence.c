@@ -1,6 +1,7 @@
 /* evidence.c - see evidence.h. */
 #include "core/evidence.h"
 #include <assert.h>
+#include <stddef.h>
 
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts)
 {
@@ -32,6 +33,38 @@ enum hf_verdict hf_evidence_verdict(enum hf_evidence evidence, struct hf_history
     if (evidence == HF_EVIDENCE_DISPATCHED)
         return HF_VERDICT_UNKNOWN;
     return evidence == HF_EVIDENCE_REFUSED ? HF_VERDICT_REFUSED_AGAIN : HF_VERDICT_DIES_ON_IT;
+}
+
+/* Answered by whoever guards the door, before a tool could see it. */
+static const int rejections[] = { 401, 405, 413, 415 };
+
+enum hf_http_verdict hf_http_rejection(int status)
+{
+    for (size_t i = 0; i < sizeof rejections / sizeof *rejections; i++)
+        if (status == rejections[i])
+            return HF_HTTP_REJECTED;
+    return HF_HTTP_REJECTED_LATE;
+}
+
+enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
+{
+    static const enum hf_http_verdict by_sent[] = {
+        [HF_SENT_NOTHING] = HF_HTTP_UNSENT,
+        [HF_SENT_PART] = HF_HTTP_PARTIAL,
+        [HF_SENT_WHOLE] = HF_HTTP_DISPATCHED,
+    };
+    assert(facts.sent <= HF_SENT_WHOLE);
+    if (facts.status == 0)
+        return by_sent[facts.sent];
+    if (facts.is_vouched || facts.status == 421 || facts.status == 425)
+        return HF_HTTP_REFUSED;
+    if (facts.status >= 300 && facts.status < 400) /* we follow no redirects */
+        return HF_HTTP_REJECTED_LATE;
+    if (facts.status < 400 || facts.status >= 500)
+        return HF_HTTP_DISPATCHED;
+    if (!facts.had_session)
+        return hf_http_rejection(facts.status);
+    return facts.status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
 }
 
 #define NAME(id, name) name,

@@ -33,12 +33,34 @@ struct hf_stream_facts { /* of a stdin that is never written again */
     int64_t taken_back; /* -1: could not look; nothing is proven */
 };
 
+/* ---- HTTP: a request has an exchange of its own ---- */
+
 /* How much of an HTTP request may have left us, on its first and only send. */
 enum hf_sent {
     HF_SENT_NOTHING, /* no connection, or not one byte of it was handed to the kernel */
     HF_SENT_PART,    /* its last byte was never handed to the kernel */
     HF_SENT_WHOLE,   /* or nobody can tell */
 };
+
+struct hf_http_facts { /* of an exchange that ended without a JSON-RPC response with our id */
+    enum hf_sent sent;
+    int status;       /* 0: no whole head of an answer came */
+    bool had_session; /* it carried a session id of theirs, in a header or in the URL */
+    bool is_vouched;  /* the operator says that with this status it never ran (refusedStatus) */
+};
+
+enum hf_http_verdict {
+    HF_HTTP_UNSENT,
+    HF_HTTP_PARTIAL,
+    HF_HTTP_REFUSED,
+    HF_HTTP_DOUBTED,       /* a ping under the same session id decides: refused, or rejected */
+    HF_HTTP_REJECTED,      /* turned away before anything ran */
+    HF_HTTP_REJECTED_LATE, /* turned away, perhaps by the tool itself */
+    HF_HTTP_DISPATCHED,
+};
+enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts);
+/* What a 4xx means once it is known not to be about the session. */
+enum hf_http_verdict hf_http_rejection(int status);
 
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts);
 /* Whether the server, or whatever it left behind, took at least one byte of the request. */

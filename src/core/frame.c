@@ -40,7 +40,8 @@ void hf_frame_build(struct hf_call *call)
         add_piece(frame, cut->by);
         from = cut->at + cut->length;
     }
-    add_piece(frame, (struct hf_span) { call->text + from, call->text_length + 1 - from });
+    const size_t newline = call->runtime->is_remote ? 0 : 1;
+    add_piece(frame, (struct hf_span) { call->text + from, call->text_length + newline - from });
     call->extent = (struct hf_extent) { .begun = false };
 }
 
@@ -90,9 +91,11 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
 {
     hf_unlink(&frame->link);
     struct hf_call *call = frame->call;
-    if (!call)
+    if (!call) {
+        runtime->told_bytes -=
+            frame->owned ? frame->length - 1 : 0; /* a lone newline is nobody's */
         hf_frame_free(frame);
-    else
+    } else
         hf_call_written(call, runtime);
 }
 

@@ -41,7 +41,7 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
 
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
 {
-    if (!runtime->has_capability[part] || runtime->is_frozen)
+    if (!runtime->has_capability[part] || runtime->is_frozen || runtime->remote.is_renewing)
         return;
     if (runtime->listing[part].building)
         runtime->listing[part].is_dirty = true;
@@ -98,7 +98,10 @@ static void give_up(struct hf_runtime *runtime, const char *what, const struct h
     hf_server_reason(runtime->server, "%s failed: error %lld%s%s", what, (long long)code,
                      text[0] ? ": " : "", text);
     hf_buf_done(&words);
-    hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
+    if (runtime->is_remote)
+        hf_remote_lost(runtime);
+    else
+        hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
 }
 
 static void become_live(struct hf_runtime *runtime)
@@ -111,17 +114,36 @@ static void become_live(struct hf_runtime *runtime)
 void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
+    const bool renews = runtime->remote.is_renewing;
     hf_call_end(call);
-    if (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING)
+    if (!renews &&
+        (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
     if (msg->kind != HF_MSG_RESULT) {
         give_up(runtime, "initialize", msg);
         return;
     }
+    hf_free(runtime->greeting);
     runtime->greeting = hf_span_dup(msg->result);
     read_capabilities(runtime, msg->result);
-    hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
+    if (!renews)
+        hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
+    if (runtime->is_remote) { /* each message travels on its own: this one must be first */
+        hf_remote_introduce(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
+        return;
+    }
     hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    hf_hello_introduced(runtime);
+}
+
+void hf_hello_introduced(struct hf_runtime *runtime)
+{
+    if (runtime->remote.is_renewing) {
+        hf_remote_renewed(runtime);
+        return;
+    }
+    if (runtime->machine.state != HF_RUNTIME_LISTING)
+        return;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         if (runtime->has_capability[part])
             fetch_part(runtime, part);
@@ -265,7 +287,7 @@ static void ask_with(struct hf_runtime *runtime, enum hf_method_id method, const
 void hf_restore_level(struct hf_runtime *runtime)
 {
     const char *level = most_talkative(runtime->server, runtime->slot->owner);
-    if (level && runtime->has_logging)
+    if (level && runtime->has_logging && !runtime->remote.is_renewing)
         ask_with(runtime, HF_METHOD_SET_LEVEL, "level", level);
 }
 

@@ -28,6 +28,8 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->eof, HF_TIMER_EOF, runtime);
     hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
+    runtime->is_remote = slot->server->is_remote;
+    hf_remote_init(runtime);
     hf_list_push(&slot->runtimes, &runtime->link);
     if (!slot->server->is_clients_own) /* else the clock starts with the client's own greeting */
         arm_start(runtime);
@@ -38,6 +40,10 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
 static void free_runtime(void *p)
 {
     struct hf_runtime *runtime = p;
+    hf_free(runtime->remote.endpoint);
+    hf_free(runtime->remote.session_id);
+    hf_free(runtime->remote.version);
+    hf_free(runtime->remote.listen_id);
     hf_free(runtime->greeting);
     hf_free(runtime);
 }
@@ -78,6 +84,7 @@ static void settle_calls(struct hf_runtime *runtime)
 void hf_runtime_discard(struct hf_runtime *runtime)
 {
     runtime->is_frozen = true;
+    hf_remote_done(runtime);
     settle_calls(runtime);
     clear_timers(runtime);
     hf_unlink(&runtime->link);
@@ -90,6 +97,7 @@ static void release(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
     report_pending_loss(runtime); /* it could not be killed before its exit was given up on */
+    hf_remote_done(runtime);
     hf_emit(runtime->server->engine, HF_DO_RELEASE)->runtime = runtime;
     hf_runtime_discard(runtime);
     hf_slot_runtime_gone(slot);
@@ -101,17 +109,33 @@ static void freeze(struct hf_runtime *runtime)
         return;
     runtime->is_frozen = true;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->stall);
-    hf_emit(runtime->server->engine, HF_DO_STEAL)->runtime = runtime;
+    if (runtime->is_remote)
+        runtime->taken_back = 0;
+    else
+        hf_emit(runtime->server->engine, HF_DO_STEAL)->runtime = runtime;
 }
 
 static const struct {
     enum hf_runtime_effect bit;
     enum hf_effect_kind effect;
+    void (*remotely)(struct hf_runtime *runtime); /* NULL: nothing to do there */
 } passed_on[] = {
-    { HF_RUNTIME_DO_CLOSE_STDIN, HF_DO_CLOSE_STDIN },
-    { HF_RUNTIME_DO_TERM, HF_DO_TERM },
-    { HF_RUNTIME_DO_KILL, HF_DO_KILL },
+    { HF_RUNTIME_DO_CLOSE_STDIN, HF_DO_CLOSE_STDIN, hf_remote_close },
+    { HF_RUNTIME_DO_TERM, HF_DO_TERM, NULL },
+    { HF_RUNTIME_DO_KILL, HF_DO_KILL, hf_remote_kill },
 };
+
+static void pass_on(struct hf_runtime *runtime, unsigned effects)
+{
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        if (!(effects & passed_on[i].bit))
+            continue;
+        if (!runtime->is_remote)
+            hf_emit(runtime->server->engine, passed_on[i].effect)->runtime = runtime;
+        else if (passed_on[i].remotely)
+            passed_on[i].remotely(runtime);
+    }
+}
 
 void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
 {
@@ -133,9 +157,7 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
     }
     if (effects & HF_RUNTIME_DO_FREEZE)
         freeze(runtime);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        if (effects & passed_on[i].bit)
-            hf_emit(engine, passed_on[i].effect)->runtime = runtime;
+    pass_on(runtime, effects);
     if (effects & HF_RUNTIME_DO_CLOSE_FAILED) {
         runtime->server->close_failed = true;
         hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
@@ -149,7 +171,7 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
 
 void hf_runtime_maybe_greet(struct hf_runtime *runtime)
 {
-    if (runtime->machine.state != HF_RUNTIME_SPAWNING || !runtime->pid)
+    if (runtime->machine.state != HF_RUNTIME_SPAWNING || !runtime->is_started)
         return;
     const struct hf_session *owner = runtime->slot->owner;
     if (runtime->server->is_clients_own && !(owner && owner->hello))
@@ -157,7 +179,10 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
     hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
     if (!runtime->start.at_ms)
         arm_start(runtime);
-    hf_hello_begin(runtime);
+    if (runtime->is_remote)
+        hf_remote_start(runtime);
+    else
+        hf_hello_begin(runtime);
 }
 
 void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
@@ -165,7 +190,9 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
     struct hf_engine *engine = runtime->server->engine;
     hf_set_now(engine, now_ms);
     runtime->pid = pid;
-    hf_note(engine, HF_NOTE_INFO, runtime->server, runtime->generation, "started pid=%ld", pid);
+    runtime->is_started = true;
+    if (!runtime->is_remote)
+        hf_note(engine, HF_NOTE_INFO, runtime->server, runtime->generation, "started pid=%ld", pid);
     hf_runtime_maybe_greet(runtime);
 }
 
@@ -182,7 +209,7 @@ static void report_loss(struct hf_runtime *runtime)
     }
     if (runtime != slot->current)
         return;
-    slot->state_lost_since = runtime->generation + 1;
+    slot->losses++;
     const bool clean = runtime->has_exited && WIFEXITED(runtime->wait_status) &&
                        WEXITSTATUS(runtime->wait_status) == 0;
     const bool is_idle = runtime->in_flight == 0 && slot->waiting == 0;
@@ -289,6 +316,16 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now
     maybe_over(runtime);
 }
 
+void hf_runtime_hung_up(struct hf_runtime *runtime, uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    if (runtime->machine.state == HF_RUNTIME_GONE)
+        return;
+    runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
+    maybe_settle(runtime);
+    maybe_over(runtime);
+}
+
 void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t now_ms)
 {
     hf_set_now(runtime->server->engine, now_ms);
@@ -355,6 +392,21 @@ static void other_half_is_not_coming(struct hf_runtime *runtime)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
 }
 
+/* A remote server that was lost to one call may still be answering others: as long as nobody wants
+ * it gone, they have the time they need. */
+static void stay_is_over(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const bool may_stay = runtime->remote.was_lost && runtime->in_flight &&
+                          runtime->machine.state == HF_RUNTIME_DRAINING &&
+                          hf_slot_is_offered(runtime->slot->machine.state);
+    if (may_stay)
+        hf_timer_set(&engine->timers, &runtime->stay,
+                     engine->now_ms + runtime->server->settings.drain_ms + 1);
+    else
+        hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT);
+}
+
 void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
 {
     switch (kind) {
@@ -364,15 +416,22 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
             hf_server_reason(runtime->server, "did not finish starting within %u ms",
                              runtime->server->settings.start_timeout_ms);
             hf_runtime_lose(runtime, HF_RUNTIME_EV_TIMEOUT);
+        } else if (runtime->remote.is_renewing) {
+            hf_server_reason(runtime->server, "gave no new session within %u ms",
+                             runtime->server->settings.start_timeout_ms);
+            hf_remote_lost(runtime);
+            hf_runtime_maybe_drained(runtime);
         }
         break;
-    case HF_TIMER_STAY: hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT); break;
+    case HF_TIMER_STAY: stay_is_over(runtime); break;
+    case HF_TIMER_LISTEN: hf_remote_listen(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
     case HF_TIMER_CALL:
     case HF_TIMER_DUE:
     case HF_TIMER_IDLE:
     case HF_TIMER_RELIST:
+    case HF_TIMER_POST:
     case HF_TIMER_SETTLE: assert(0 && "not a runtime's timer");
     }
 }
@@ -402,6 +461,10 @@ void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell)
 struct hf_server *hf_runtime_server(const struct hf_runtime *runtime)
 {
     return runtime->server;
+}
+bool hf_runtime_is_remote(const struct hf_runtime *runtime)
+{
+    return runtime->is_remote;
 }
 uint64_t hf_runtime_generation(const struct hf_runtime *runtime)
 {

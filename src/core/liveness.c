@@ -20,7 +20,7 @@ void hf_check_maybe(struct hf_runtime *runtime)
 {
     if (runtime->machine.state != HF_RUNTIME_LIVE || runtime != runtime->slot->current)
         return;
-    if (runtime->check_call || runtime->check.at_ms)
+    if (runtime->check_call || runtime->check.at_ms || runtime->remote.is_renewing)
         return; /* one is under way, or the next is set */
     if (runtime->in_flight == 0)
         start_check(runtime);

@@ -26,12 +26,15 @@ void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
         return;
     }
     slot->attempt_is_extra = is_extra;
-    const bool may_overlap = server->settings.overlap && !slot->must_not_overlap;
+    /* what is remote has no process tree of which there must be only one */
+    const bool may_overlap =
+        (server->settings.overlap && !slot->must_not_overlap) || server->is_remote;
     if (!may_overlap && !hf_list_empty(&slot->runtimes)) {
         slot->attempt_waits = true;
         return;
     }
     slot->attempt_number++;
+    server->needs_auth = false;
     server->attempts++;
     slot->attempt = hf_runtime_new(slot);
     hf_note(server->engine, HF_NOTE_DEBUG, server, server->generation, "attempt number=%u extra=%d",
@@ -57,7 +60,9 @@ void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
     const bool counts = is_charged && !slot->attempt_is_extra && !is_beside && !is_probe;
     if (counts)
         hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
-    const bool spent = counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect);
+    const bool spent =
+        (counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect)) ||
+        (server->needs_auth && !is_beside); /* trying again helps nobody */
     hf_slot_event(slot, spent ? HF_SLOT_EV_SPENT : HF_SLOT_EV_FAILED);
 }
 
@@ -72,8 +77,10 @@ static void schedule(struct hf_slot *slot)
             hf_slot_event(slot, HF_SLOT_EV_SPENT);
             return;
         }
-        const uint64_t delay = hf_backoff_delay_ms(&server->backoff, &server->settings.reconnect,
-                                                   hf_random_share(server->engine), now);
+        uint64_t delay = hf_backoff_delay_ms(&server->backoff, &server->settings.reconnect,
+                                             hf_random_share(server->engine), now);
+        if (server->not_before_ms > now + delay) /* Retry-After */
+            delay = server->not_before_ms - now;
         slot->extra_used = false;
         if (delay == 0) {
             hf_slot_event(slot, HF_SLOT_EV_DUE);
@@ -153,6 +160,8 @@ static void do_install(struct hf_slot *slot)
             server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
     hf_slot_touch(slot);
     hf_restore(runtime);
+    if (runtime->is_remote)
+        hf_remote_listen(runtime);
     hf_slot_flush(slot);
 }
 

@@ -157,6 +157,16 @@ void hf_tell(struct hf_runtime *runtime, struct hf_span message)
 {
     if (runtime->is_frozen)
         return;
+    if (runtime->told_bytes + message.n > 2 * runtime->server->engine->limits.max_message_bytes) {
+        hf_server_reason(runtime->server, "asks more than it reads the answers to");
+        hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
+        return;
+    }
+    if (runtime->is_remote) {
+        hf_remote_tell(runtime, message);
+        return;
+    }
+    runtime->told_bytes += message.n;
     struct hf_frame *frame = hf_new(struct hf_frame);
     frame->owned = hf_span_dup(message);
     hf_msg_to_one_line(frame->owned, message.n);

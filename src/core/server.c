@@ -49,6 +49,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     server->prefix = prefix_of(spec->name);
     server->settings = spec->settings;
     server->wanted = !spec->disabled;
+    server->is_remote = spec->is_remote;
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
     server->problem_may_pass = spec->problem_may_pass;
     server->shell = spec->shell;
@@ -298,6 +299,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     hf_rules_done(&server->rules);
     server->rules = rules;
     server->settings = spec->settings;
+    server->is_remote = spec->is_remote;
     server->shell = spec->shell;
     hf_free(server->problem);
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;

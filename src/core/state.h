@@ -31,6 +31,8 @@ enum hf_timer_kind {
     HF_TIMER_EOF,    /* exited, but somebody holds its stdout */
     HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
     HF_TIMER_STALL,  /* its stdin took no byte */
+    HF_TIMER_LISTEN, /* a remote server's own stream is to be opened again */
+    HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
 };
 
@@ -61,6 +63,7 @@ enum hf_call_purpose {
     HF_FOR_HELLO,   /* our initialize */
     HF_FOR_LIST,    /* a page of a catalog part */
     HF_FOR_CHECK,   /* liveness */
+    HF_FOR_DOUBT,   /* is this session still known? */
     HF_FOR_RESTORE, /* log level and subscriptions, set again */
 };
 
@@ -94,11 +97,13 @@ struct hf_call {
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */
     struct hf_frame frame;
+    struct hf_post *post; /* its exchange with a remote server, while that is open */
+    int doubted_status;   /* of an exchange that may have been about the session; 0: no doubt */
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
     bool was_dispatched;       /* to some generation, and repeated since because it may be */
-    bool is_cancelled, is_tool_call;
+    bool is_cancelled, is_tool_call, is_answered;
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
@@ -126,8 +131,8 @@ struct hf_slot {
     bool must_not_overlap;   /* until the old tree is gone */
     bool extra_used;         /* in this step of the schedule */
     bool is_removed;
-    unsigned attempt_number;   /* since the last time it was connected */
-    uint64_t state_lost_since; /* generations below it were lost unplanned */
+    unsigned attempt_number; /* since the last time it was connected */
+    uint64_t losses;         /* unplanned: of a runtime, or of a session at a remote server */
     struct hf_timer due, idle, relist;
     struct hf_link turns;
     uint32_t waiting;
@@ -145,8 +150,10 @@ struct hf_server {
     char *name, *prefix;
     struct hf_settings settings;
     struct hf_rule_set rules;
-    bool wanted, is_removed, is_clients_own, is_published, close_failed;
-    bool is_forgotten; /* removed and gone; freed after the sessions that came for it alone */
+    bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
+    bool needs_auth;        /* its door wants credentials that it was not given */
+    uint64_t not_before_ms; /* Retry-After: no attempt before it */
+    bool is_forgotten;      /* removed and gone; freed after the sessions that came for it alone */
     unsigned own_sessions;
     char *problem;
     bool problem_may_pass;
@@ -167,6 +174,45 @@ struct hf_listing { /* one part being fetched by one runtime */
     bool is_dirty;         /* changed again meanwhile: fetch once more */
 };
 
+/* One HTTP exchange with a remote server. */
+struct hf_post {
+    struct hf_link link; /* in remote.posts */
+    struct hf_runtime *runtime;
+    struct hf_call *call; /* that waits for its answer here; NULL: none, or none any more */
+    enum hf_post_verb verb;
+    void *shell;
+    char *owned; /* a message without a call */
+    size_t owned_length;
+    uint64_t session; /* the number of the session it was begun under */
+    char *session_id;
+    char *event_id; /* raw; NULL: the stream cannot be resumed */
+    int64_t retry_ms;
+    int status;
+    bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
+    bool has_progressed;      /* since it was last begun */
+    unsigned vain_resumes;
+    struct hf_timer timer;
+};
+
+struct hf_remote { /* what only a runtime with a remote server has */
+    struct hf_link posts;
+    bool is_sse;            /* the older transport: answers come on one stream */
+    char *endpoint;         /* of the older transport */
+    uint64_t session;       /* number of the current session, from 1 */
+    char *session_id;       /* NULL: it gave none */
+    char *version;          /* of the protocol, as agreed */
+    bool is_session_proven; /* something was answered under it */
+    bool is_renewing;       /* the session was forgotten: another is being made */
+    int gone_status;        /* with which the session before was refused */
+    struct hf_post *listen, *initialized;
+    struct hf_call *doubt; /* the ping that tells whether the session is known */
+    bool was_listening;
+    char *listen_id; /* last event of the server's own stream */
+    unsigned listen_failures;
+    struct hf_timer listen_again;
+    bool was_lost; /* drains for as long as its answers take */
+};
+
 struct hf_runtime {
     struct hf_link link; /* in slot->runtimes */
     struct hf_slot *slot;
@@ -175,6 +221,7 @@ struct hf_runtime {
     struct hf_runtime_machine machine;
     void *shell;
     long pid;
+    bool is_started, is_remote;
     struct hf_link out; /* frames */
     uint64_t written;
     int64_t taken_back;
@@ -194,6 +241,9 @@ struct hf_runtime {
     bool check_is_due; /* but calls are in flight: it waits for them */
     struct hf_call *check_call;
     struct hf_link asks;
+    uint32_t ask_count;
+    size_t told_bytes; /* of what it was told and has not taken yet */
+    struct hf_remote remote;
 };
 
 /* A request of a server that is with a client. */
@@ -212,11 +262,12 @@ struct hf_subscription {
     char *uri; /* raw JSON string */
 };
 
-/* Which generation of a server a client last used; for `stateful`. */
+/* How often a server had lost its state when a client last used it; for `stateful`. */
 struct hf_use {
     struct hf_link link; /* in session->uses */
     struct hf_server *server;
-    uint64_t generation;
+    bool is_known;
+    uint64_t losses;
 };
 
 struct hf_session {
@@ -355,6 +406,33 @@ void hf_list_dropped(struct hf_runtime *runtime);
 void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
 void hf_restore_level(struct hf_runtime *runtime);
 
+void hf_hello_introduced(struct hf_runtime *runtime); /* it heard our `initialized` */
+
+/* remote.c: exchanges with remote servers */
+void hf_remote_init(struct hf_runtime *runtime);
+void hf_remote_done(struct hf_runtime *runtime);
+void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
+void hf_remote_dispatch(struct hf_call *call);    /* its frame is built */
+void hf_remote_tell(struct hf_runtime *runtime, struct hf_span message);
+/* Our `initialized`; hf_hello_introduced when it has arrived. */
+void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version);
+void hf_remote_close(struct hf_runtime *runtime);
+void hf_remote_kill(struct hf_runtime *runtime);
+void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
+void hf_post_leave(struct hf_post *post, bool is_answered); /* its call has ended */
+void hf_post_timer(struct hf_post *post);
+struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
+                            struct hf_call *call);
+void hf_post_abort(struct hf_post *post);
+/* remote_session.c: sessions at remote servers, and the server's own stream */
+void hf_remote_doubt(struct hf_call *call, int status, uint64_t session);
+void hf_remote_session_gone(struct hf_runtime *runtime, int status);
+void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status); /* 0: it is alive */
+void hf_remote_renewed(struct hf_runtime *runtime);
+void hf_remote_listen(struct hf_runtime *runtime);
+void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
+void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
+
 /* call.c */
 /* NULL: too much is under way already, and the client was told. */
 struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
@@ -381,6 +459,7 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server
 void hf_call_move(struct hf_call *call,
                   struct hf_slot *slot); /* answered "not mine": ask another */
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
+void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken);
 void hf_call_arm(struct hf_call *call);
 /* frame.c */
 void hf_frame_build(struct hf_call *call);
@@ -413,6 +492,9 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 
 /* upward.c: what servers send */
+/* `origin`: the call on whose own stream it came; NULL: not known. */
+void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
+void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 void hf_asks_drop(struct hf_runtime *runtime);
 void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
 void hf_ask_end(struct hf_ask *ask);

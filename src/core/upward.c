@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include "core/state.h"
 
+enum { ASKS_MAX = 1000 }; /* of one runtime, with clients */
+
 static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
 {
     return runtime == runtime->slot->current || runtime == runtime->slot->attempt;
@@ -20,10 +22,12 @@ static void drop_stale(struct hf_runtime *runtime, const char *what)
 
 /* ---- whose is it? (DESIGN 9: the candidates are clients, not calls) ---- */
 
-static struct hf_session *sole_client(const struct hf_runtime *runtime)
+static struct hf_session *client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
 {
     struct hf_session *sole = NULL;
     const struct hf_call *call;
+    if (origin && origin->session)
+        return origin->session;
     if (runtime->in_flight > 0) {
         HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
             if (call->session && sole && call->session != sole)
@@ -45,11 +49,15 @@ static struct hf_session *sole_client(const struct hf_runtime *runtime)
     return sole;
 }
 
-/* Where that client would look for it: at the newest of its requests that are with the server. */
-static uint64_t newest_via(const struct hf_runtime *runtime, const struct hf_session *session)
+/* Where that client looks for it: at the request it belongs to, or else at the newest of its
+ * requests that are with the server. */
+static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
+                       const struct hf_session *session)
 {
     uint64_t via = 0, newest = 0;
     const struct hf_call *call;
+    if (origin && origin->session)
+        return origin->via;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         if (call->session != session || call->id < newest)
             continue;
@@ -102,6 +110,7 @@ void hf_ask_end(struct hf_ask *ask)
     const struct hf_session *session = ask->session;
     hf_unlink(&ask->in_session);
     hf_unlink(&ask->in_runtime);
+    runtime->ask_count--;
     bool others = false;
     const struct hf_ask *other;
     HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
@@ -118,7 +127,8 @@ void hf_asks_drop(struct hf_runtime *runtime)
         hf_ask_end(HF_LIST_FIRST(&runtime->asks, struct hf_ask, in_runtime));
 }
 
-static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
+static void take_request(struct hf_runtime *runtime, const struct hf_call *origin,
+                         const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
     const struct hf_method *method = hf_method_find(msg->method);
@@ -132,11 +142,15 @@ static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_tell(runtime, hf_keep(engine, &draft));
         return;
     }
-    struct hf_session *session = sole_client(runtime);
+    struct hf_session *session = client_of(runtime, origin);
     if (!session) {
         hf_tell_error(runtime, msg->id, -32603,
                       "holdfast cannot tell which of several clients this request is for; set "
                       "\"isolation\": \"session\" for this server");
+        return;
+    }
+    if (runtime->ask_count >= ASKS_MAX) {
+        hf_tell_error(runtime, msg->id, -32603, "too many requests of this server are open");
         return;
     }
     if (!can_be_asked(session, method->id)) {
@@ -148,7 +162,8 @@ static void take_request(struct hf_runtime *runtime, const struct hf_msg *msg)
     ask->runtime = runtime;
     ask->id = ++engine->serial;
     ask->server_id = hf_span_dup(msg->id);
-    ask->via = newest_via(runtime, session);
+    ask->via = via_of(runtime, origin, session);
+    runtime->ask_count++;
     hf_list_push(&session->asks, &ask->in_session);
     hf_list_push(&runtime->asks, &ask->in_runtime);
     pause_clocks(runtime, session, true);
@@ -256,11 +271,12 @@ static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
     }
 }
 
-static void take_log(struct hf_runtime *runtime, const struct hf_msg *msg)
+static void take_log(struct hf_runtime *runtime, const struct hf_call *origin,
+                     const struct hf_msg *msg)
 {
-    struct hf_session *session = sole_client(runtime);
+    struct hf_session *session = client_of(runtime, origin);
     if (session) {
-        hf_send(session, newest_via(runtime, session), msg->text);
+        hf_send(session, via_of(runtime, origin, session), msg->text);
         return;
     }
     const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));
@@ -268,7 +284,8 @@ static void take_log(struct hf_runtime *runtime, const struct hf_msg *msg)
             "server_log data=%.*s", (int)(data.n < 200 ? data.n : 200), data.n ? data.p : "");
 }
 
-static void take_notification(struct hf_runtime *runtime, const struct hf_msg *msg)
+static void take_notification(struct hf_runtime *runtime, const struct hf_call *origin,
+                              const struct hf_msg *msg)
 {
     const enum hf_method_id method = hf_method_find(msg->method)->id;
     if (method == HF_METHOD_PROGRESS) {
@@ -291,7 +308,7 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_msg *m
         hf_list_again(runtime, HF_PART_TEMPLATES);
         break;
     case HF_METHOD_RESOURCE_UPDATED: take_update(runtime, msg); break;
-    default: take_log(runtime, msg); break; /* messages, and what we do not know */
+    default: take_log(runtime, origin, msg); break; /* messages, and what we do not know */
     }
 }
 
@@ -306,6 +323,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         drop_stale(runtime, "answer");
         return;
     }
+    call->is_answered = true;
     switch (call->purpose) {
     case HF_FOR_CLIENT: hf_client_answered(call, msg); break;
     case HF_FOR_HELLO: hf_hello_answered(call, msg); break;
@@ -313,6 +331,10 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
     case HF_FOR_CHECK:
         hf_call_end(call);
         hf_check_answered(runtime);
+        break;
+    case HF_FOR_DOUBT:
+        hf_call_end(call);
+        hf_remote_doubt_resolved(runtime, 0);
         break;
     case HF_FOR_RESTORE: hf_call_end(call); break;
     }
@@ -329,6 +351,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     struct hf_call *call = hf_call_by_id(runtime, (uint64_t)id);
     if (!call)
         return false;
+    call->is_answered = true;
     if (call->purpose == HF_FOR_CLIENT) {
         hf_call_fail(call, error, reason,
                      "The call was sent to \"%s\" and answered, but the answer %s and was dropped. "
@@ -348,15 +371,20 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     return true;
 }
 
-void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
-                          uint64_t now_ms)
+void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
     if (!answer_is_lost(runtime, skim, HF_ERROR_RESULT_TOO_LARGE, "max_message_bytes",
                         "is larger than holdfast's maxMessageBytes"))
         hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
                 "line_too_long dropped; no call's id was found in it");
+}
+
+void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                          uint64_t now_ms)
+{
+    hf_set_now(runtime->server->engine, now_ms);
+    hf_take_over(runtime, skim);
 }
 
 static void take_noise(struct hf_runtime *runtime, struct hf_span line, const char *why)
@@ -377,17 +405,21 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
 
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms)
 {
-    struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(runtime->server->engine, now_ms);
+    hf_take_message(runtime, NULL, line);
+}
+
+void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
+{
     struct hf_msg msg;
     struct hf_err err;
-    if (hf_msg_parse(line, engine->limits.max_depth, &msg, &err) != HF_MSG_OK) {
-        take_noise(runtime, line, err.text);
+    if (hf_msg_parse(text, runtime->server->engine->limits.max_depth, &msg, &err) != HF_MSG_OK) {
+        take_noise(runtime, text, err.text);
         return;
     }
     switch (msg.kind) {
-    case HF_MSG_REQUEST: take_request(runtime, &msg); break;
-    case HF_MSG_NOTIFICATION: take_notification(runtime, &msg); break;
+    case HF_MSG_REQUEST: take_request(runtime, origin, &msg); break;
+    case HF_MSG_NOTIFICATION: take_notification(runtime, origin, &msg); break;
     case HF_MSG_RESULT:
     case HF_MSG_ERROR: take_answer(runtime, &msg); break;
     }

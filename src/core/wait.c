@@ -69,7 +69,7 @@ static bool has_place(const struct hf_slot *slot)
     const struct hf_runtime *runtime = slot->current;
     const uint32_t max = slot->server->settings.max_in_flight;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           (max == 0 || runtime->in_flight < max);
+           !runtime->remote.is_renewing && (max == 0 || runtime->in_flight < max);
 }
 
 /* A server that keeps state in memory lost it: its client must know before anything else runs. */
@@ -79,8 +79,9 @@ static bool lost_its_state(struct hf_call *call)
     if (!server->settings.stateful || !call->session)
         return false;
     struct hf_use *use = hf_session_use(call->session, server);
-    const bool lost = use->generation && use->generation < call->slot->state_lost_since;
-    use->generation = call->slot->current->generation;
+    const bool lost = use->is_known && use->losses < call->slot->losses;
+    use->is_known = true;
+    use->losses = call->slot->losses;
     if (lost)
         hf_call_fail(
             call, HF_ERROR_STATE_LOST, "state_lost",
@@ -211,7 +212,7 @@ static bool deserves_an_extra(const struct hf_slot *slot)
 {
     const struct hf_server *server = slot->server;
     const uint64_t now = server->engine->now_ms;
-    return !slot->extra_used && slot->due.at_ms > now + 1000 &&
+    return !slot->extra_used && slot->due.at_ms > now + 1000 && server->not_before_ms <= now &&
            hf_backoff_k(&server->backoff, &server->settings.reconnect, now) < HF_CRASH_LOOP_K;
 }
 

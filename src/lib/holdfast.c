@@ -84,6 +84,9 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
     case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;
+    case HF_DO_POST:
+    case HF_DO_ABORT:
+    case HF_DO_HANG_UP: assert(0 && "no server is remote yet"); break;
     case HF_DO_RELEASE: hf_child_free(hf_runtime_shell(effect->runtime)); break;
     case HF_DO_SEND: {
         struct hf_sink *sink = hf_session_shell(effect->session);

@@ -51,6 +51,9 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_RELEASE: child_release(sim, hf_runtime_shell(effect->runtime)); break;
     case HF_DO_SEND: client_got(sim, hf_session_shell(effect->session), effect); break;
     case HF_DO_NOTE: take_note(sim, &effect->note); break;
+    case HF_DO_POST:
+    case HF_DO_ABORT:
+    case HF_DO_HANG_UP: abort(); /* no server is remote */
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
     }
 }

@@ -101,6 +101,9 @@ static void perform(struct world *w, const struct hf_effect *effect)
     case HF_DO_SEND: send_to(w, effect); break;
     case HF_DO_NOTE: keep_note(w, &effect->note); break;
     case HF_DO_FORGET_SERVER: break;
+    case HF_DO_POST:
+    case HF_DO_ABORT:
+    case HF_DO_HANG_UP: CHECK(!"a remote server in a world without one"); break;
     }
 }
 

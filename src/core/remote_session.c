@@ -1,0 +1,214 @@
+/* remote_session.c - sessions at remote servers: doubted, forgotten, made anew; and the stream on
+ * which a server speaks of itself.
+ *
+ * A session is numbered like a generation, and what was begun under an old number never hurts the
+ * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits. */
+#include <stdio.h>
+#include "core/state.h"
+
+enum { LISTEN_MS = 1000, LISTEN_MS_MAX = 30000 };
+
+/* ---- is it about the session? ---- */
+
+void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict)
+{
+    const char *name = call->runtime->server->name;
+    char reason[40];
+    const bool late = verdict == HF_HTTP_REJECTED_LATE;
+    (void)snprintf(reason, sizeof reason, status == 401 ? "auth required (HTTP %d)" : "HTTP %d",
+                   status);
+    call->evidence = late ? HF_EVIDENCE_DISPATCHED : HF_EVIDENCE_REFUSED;
+    if (late)
+        hf_call_fail(call, HF_ERROR_REJECTED_LATE, reason,
+                     "The server \"%s\" answered the call with HTTP %d and no result. It may have "
+                     "run before that: check its effect before sending it again.",
+                     name, status);
+    else
+        hf_call_fail(call, HF_ERROR_REJECTED, reason,
+                     "The server \"%s\" turned the call away with HTTP %d before it ran%s.", name,
+                     status,
+                     status == 401 ? ": it wants credentials; set its \"headers\" in the config"
+                                   : "; it will not accept it as it is");
+}
+
+static void judge_doubted(struct hf_call *call, int gone_status)
+{
+    const int status = call->doubted_status;
+    call->doubted_status = 0;
+    if (status == gone_status)
+        hf_call_judge(call, HF_EVIDENCE_REFUSED, false);
+    else
+        hf_remote_reject(call, status, hf_http_rejection(status));
+}
+
+static bool ask_after_session(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
+    if (remote->doubt)
+        return true;
+    remote->doubt = hf_call_ours(runtime, HF_FOR_DOUBT, hf_method(HF_METHOD_PING), HF_SPAN(""));
+    if (!remote->doubt)
+        return false;
+    remote->doubt->end_by_ms =
+        runtime->server->engine->now_ms + runtime->server->settings.liveness.timeout_ms;
+    hf_call_arm(remote->doubt);
+    return true;
+}
+
+void hf_remote_doubt(struct hf_call *call, int status, uint64_t session)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_remote *remote = &runtime->remote;
+    call->doubted_status = status;
+    if (session != remote->session || remote->is_renewing || runtime->is_frozen) {
+        judge_doubted(call,
+                      remote->gone_status); /* its session is known to be gone, or unknowable */
+        return;
+    }
+    if (!ask_after_session(runtime))
+        judge_doubted(call, 0);
+}
+
+static struct hf_call *next_doubted(const struct hf_runtime *runtime)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->doubted_status)
+            return call;
+    }
+    return NULL;
+}
+
+static void judge_all_doubted(struct hf_runtime *runtime, int gone_status)
+{
+    struct hf_call *call;
+    while ((call = next_doubted(runtime)))
+        judge_doubted(call, gone_status);
+}
+
+void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
+{
+    runtime->remote.doubt = NULL;
+    if (status)
+        hf_remote_session_gone(runtime, status);
+    judge_all_doubted(runtime, status);
+}
+
+/* ---- forgotten ---- */
+
+static void end_ours(struct hf_runtime *runtime)
+{
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &runtime->calls, struct hf_call, link) {
+        if (call->purpose != HF_FOR_CLIENT)
+            hf_call_end(call);
+    }
+}
+
+static void renew(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
+    struct hf_server *server = runtime->server;
+    hf_note(server->engine, HF_NOTE_INFO, server, runtime->generation,
+            "session_forgotten number=%llu status=%d", (unsigned long long)remote->session,
+            remote->gone_status);
+    remote->is_renewing = true;
+    hf_free(remote->session_id);
+    remote->session_id = NULL;
+    hf_free(remote->listen_id);
+    remote->listen_id = NULL;
+    hf_timer_clear(&server->engine->timers, &remote->listen_again);
+    if (remote->listen)
+        hf_post_abort(remote->listen);
+    remote->was_listening = false;
+    end_ours(runtime);
+    hf_list_dropped(runtime);
+    hf_asks_drop(runtime);
+    runtime->slot->losses++;
+    hf_timer_set(&server->engine->timers, &runtime->start,
+                 server->engine->now_ms + server->settings.start_timeout_ms);
+    hf_hello_begin(runtime);
+    judge_all_doubted(runtime, remote->gone_status);
+}
+
+void hf_remote_session_gone(struct hf_runtime *runtime, int status)
+{
+    struct hf_remote *remote = &runtime->remote;
+    remote->gone_status = status;
+    const bool is_live = runtime->machine.state == HF_RUNTIME_LIVE;
+    if (remote->is_renewing || runtime->machine.state > HF_RUNTIME_LIVE)
+        return;
+    if (is_live && remote->is_session_proven && !remote->is_sse) {
+        renew(runtime);
+        return;
+    }
+    hf_server_reason(runtime->server, "refused its own session with HTTP %d", status);
+    hf_remote_lost(runtime);
+}
+
+void hf_remote_renewed(struct hf_runtime *runtime)
+{
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->start);
+    runtime->remote.is_renewing = false;
+    hf_hello_install(runtime);
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_list_again(runtime, part);
+    hf_restore(runtime);
+    hf_remote_listen(runtime);
+    hf_slot_flush(runtime->slot);
+}
+
+/* ---- the server's own stream ---- */
+
+void hf_remote_listen(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
+    if (remote->is_sse || remote->listen || runtime->is_frozen ||
+        runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
+        return;
+    remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
+}
+
+static void listen_later(struct hf_runtime *runtime, int64_t retry_ms)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_remote *remote = &runtime->remote;
+    const unsigned doublings = remote->listen_failures < 5 ? remote->listen_failures : 5;
+    uint64_t delay = (uint64_t)LISTEN_MS << doublings;
+    if (delay > LISTEN_MS_MAX)
+        delay = LISTEN_MS_MAX;
+    if (remote->listen_failures == 0)
+        delay = retry_ms >= 0 ? (uint64_t)retry_ms : LISTEN_MS;
+    remote->listen_failures++;
+    hf_timer_set(&engine->timers, &remote->listen_again, engine->now_ms + delay);
+}
+
+/* Never fatal: a server without such a stream is as good as any. Except with the older transport,
+ * where it is all there is. */
+void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
+{
+    struct hf_runtime *runtime = post->runtime;
+    struct hf_remote *remote = &runtime->remote;
+    const int64_t retry_ms = post->retry_ms;
+    const bool is_refusal = end->status >= 300 && end->status < 500;
+    hf_post_abort(post); /* it is over: this only forgets it */
+    if (remote->is_sse) {
+        if (end->status >= 300)
+            hf_server_reason(runtime->server, "HTTP %d to the event stream", end->status);
+        else
+            hf_server_reason(runtime->server, "its event stream ended%s%s",
+                             end->is_whole ? "" : ": ", end->is_whole ? "" : end->why);
+        if (runtime->machine.state < HF_RUNTIME_LIVE)
+            hf_remote_lost(runtime);
+        else /* no answer can come any more */
+            hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
+        return;
+    }
+    if (runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
+        return;
+    if (is_refusal && !remote->was_listening)
+        return; /* it has none */
+    if (is_refusal)
+        (void)ask_after_session(runtime);
+    listen_later(runtime, retry_ms);
+}
