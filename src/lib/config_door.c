@@ -213,3 +213,19 @@ void hf_door_spec_done(struct hf_spec_room *room)
     hf_free(room->renames);
     hf_free(room->descriptions);
 }
+
+struct hf_access *hf_door_access(const struct hf_config *config)
+{
+    const struct hf_serve_config *serve = &config->serve;
+    struct hf_access *access = hf_access_new(serve->hosts, serve->origins);
+    for (size_t i = 0; i < serve->token_count; i++) {
+        const struct hf_token_config *token = &serve->tokens[i];
+        const char *const *servers = allow_rule(token->servers);
+        const char *const *allow = allow_rule(token->allow);
+        const char *const *deny = deny_rule(token->deny);
+        struct hf_policy *policy =
+            servers || allow || deny ? hf_policy_new(servers, allow, deny) : NULL;
+        hf_access_add_token(access, token->name, token->hash, policy);
+    }
+    return access;
+}

@@ -1,0 +1,237 @@
+/* access.c - see access.h. */
+#include "front/access.h"
+#include "base/glob.h"
+#include "base/strings.h"
+#include "base/url.h"
+
+enum { AUTHORITY_MAX = 255 + 6 }; /* a host and ":65535" */
+
+struct hf_access {
+    char **hosts, **origins;
+    struct hf_token *tokens;
+    size_t token_count;
+    bool is_unix, is_tls;
+    char *address; /* what we listen on, as a URL has it: "127.0.0.1", "[::1]"; NULL: nothing yet */
+    int port;
+};
+
+/* ---- lifetime ---- */
+
+struct hf_access *hf_access_new(char *const *hosts, char *const *origins)
+{
+    struct hf_access *access = hf_new(struct hf_access);
+    access->hosts = hf_strings_copy(hosts);
+    access->origins = hf_strings_copy(origins);
+    return access;
+}
+
+void hf_access_add_token(struct hf_access *access, const char *name,
+                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy)
+{
+    access->tokens = hf_realloc(access->tokens, (access->token_count + 1) * sizeof *access->tokens);
+    struct hf_token *token = &access->tokens[access->token_count++];
+    *token = (struct hf_token) { .name = hf_strdup(name), .policy = policy };
+    memcpy(token->hash, hash, sizeof token->hash);
+}
+
+void hf_access_set_url(struct hf_access *access, const char *text)
+{
+    struct hf_url url;
+    hf_free(access->address);
+    access->address = NULL;
+    access->is_unix = hf_span_starts(hf_span_of(text), HF_SPAN("unix:"));
+    if (access->is_unix || !hf_url_read(hf_span_of(text), &url, NULL))
+        return;
+    access->is_tls = hf_span_is(url.scheme, "https");
+    access->address = hf_span_dup(url.authority.host);
+    access->port = url.authority.port >= 0 ? url.authority.port : hf_scheme_port(url.scheme);
+}
+
+void hf_access_free(struct hf_access *access)
+{
+    if (!access)
+        return;
+    for (size_t i = 0; i < access->token_count; i++) {
+        hf_free(access->tokens[i].name);
+        hf_policy_unref(access->tokens[i].policy);
+    }
+    hf_free(access->tokens);
+    hf_strings_free(access->hosts);
+    hf_strings_free(access->origins);
+    hf_free(access->address);
+    hf_free(access);
+}
+
+/* ---- places ---- */
+
+/* A Host, or the part of an Origin after its scheme. */
+struct place {
+    char text[AUTHORITY_MAX]; /* in lower case */
+    size_t length;
+    struct hf_authority authority; /* in text */
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool read_place(struct hf_span from, struct place *ret)
+{
+    if (from.n == 0 || from.n > sizeof ret->text)
+        return false;
+    for (size_t i = 0; i < from.n; i++)
+        ret->text[i] = lower(from.p[i]);
+    ret->length = from.n;
+    return hf_authority_read((struct hf_span) { ret->text, from.n }, &ret->authority);
+}
+
+static int port_of(const struct place *place, int usual)
+{
+    return place->authority.port >= 0 ? place->authority.port : usual;
+}
+
+static bool matches(const struct hf_access *access, const struct place *place, const char *pattern)
+{
+    const int port = place->authority.port;
+    return hf_glob(pattern, (struct hf_span) { place->text, place->length }) ||
+           ((port < 0 || port == access->port) && hf_glob(pattern, place->authority.host));
+}
+
+/* `usual` is the port that is meant if none is given. */
+static bool is_ours(const struct hf_access *access, const struct place *place, int usual,
+                    bool by_any_name)
+{
+    static const char *const local[] = { "localhost", "127.0.0.1", "[::1]" };
+    const struct hf_span host = place->authority.host;
+    bool is_here = access->address && hf_span_is(host, access->address);
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+        is_here = is_here || hf_span_is(host, local[i]);
+    if (is_here && port_of(place, usual) == access->port)
+        return true;
+    for (size_t i = 0; access->hosts[i]; i++)
+        if ((by_any_name || strcmp(access->hosts[i], "*") != 0) &&
+            matches(access, place, access->hosts[i]))
+            return true;
+    return false;
+}
+
+/* ---- a web page ---- */
+
+static bool is_listed(const struct hf_access *access, struct hf_span origin)
+{
+    for (size_t i = 0; access->origins[i]; i++) {
+        const struct hf_span listed = hf_span_of(access->origins[i]);
+        size_t same = 0;
+        while (same < origin.n && same < listed.n && lower(origin.p[same]) == listed.p[same])
+            same++;
+        if (hf_span_is(listed, "*") || (same == origin.n && same == listed.n))
+            return true;
+    }
+    return false;
+}
+
+static bool is_good_origin(const struct hf_access *access, const struct place *host,
+                           struct hf_span origin)
+{
+    struct hf_url url;
+    struct place place;
+    if (is_listed(access, origin))
+        return true;
+    if (!hf_url_read(origin, &url, NULL) || url.rest.n > 0 || hf_scheme_port(url.scheme) < 0)
+        return false;
+    const int usual = hf_scheme_port(url.scheme);
+    if (!read_place(hf_span_from(origin, url.scheme.n + 3), &place))
+        return false;
+    if (host && hf_span_eq(place.authority.host, host->authority.host) &&
+        port_of(&place, usual) == port_of(host, usual))
+        return true;
+    return !access->is_unix && is_ours(access, &place, usual, false);
+}
+
+enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span host,
+                                  struct hf_span origin)
+{
+    struct place place;
+    const bool is_host = read_place(host, &place);
+    if (!access->is_unix && !(is_host && is_ours(access, &place, access->is_tls ? 443 : 80, true)))
+        return HF_BAD_HOST;
+    return !origin.p || is_good_origin(access, is_host ? &place : NULL, origin) ? HF_ADMITTED
+                                                                                : HF_BAD_ORIGIN;
+}
+
+/* ---- whose it is ---- */
+
+/* The token after "Bearer ", or p == NULL: it is something else. */
+static struct hf_span bearer(struct hf_span authorization)
+{
+    static const char scheme[] = "bearer ";
+    for (size_t i = 0; scheme[i]; i++)
+        if (i >= authorization.n || lower(authorization.p[i]) != scheme[i])
+            return (struct hf_span) { NULL, 0 };
+    struct hf_span token = hf_span_from(authorization, sizeof scheme - 1);
+    while (token.n > 0 && token.p[0] == ' ')
+        token = hf_span_from(token, 1);
+    return token;
+}
+
+enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span authorization,
+                                  const struct hf_token **ret_token)
+{
+    uint8_t digest[HF_SHA256_SIZE];
+    const struct hf_span given = bearer(authorization);
+    *ret_token = NULL;
+    if (access->token_count == 0)
+        return HF_ADMITTED;
+    if (!given.p)
+        return HF_NO_TOKEN;
+    hf_sha256(given, digest);
+    for (size_t i = 0; i < access->token_count; i++) {
+        const bool same = hf_digest_same(digest, access->tokens[i].hash);
+        *ret_token = same ? &access->tokens[i] : *ret_token;
+    }
+    return *ret_token ? HF_ADMITTED : HF_WRONG_TOKEN;
+}
+
+enum hf_admission hf_access_decide(const struct hf_access *access, const struct hf_http_head *head,
+                                   const struct hf_token **ret_token)
+{
+    *ret_token = NULL;
+    if (hf_http_header_count(head, "origin") > 1)
+        return HF_BAD_ORIGIN;
+    const enum hf_admission place =
+        hf_access_place(access, hf_http_header(head, "host"), hf_http_header(head, "origin"));
+    if (place != HF_ADMITTED)
+        return place;
+    if (access->token_count > 0 && hf_http_header_count(head, "authorization") > 1)
+        return HF_WRONG_TOKEN;
+    return hf_access_token(access, hf_http_header(head, "authorization"), ret_token);
+}
+
+bool hf_access_needs_token(const struct hf_access *access)
+{
+    return access->token_count > 0;
+}
+
+/* ---- telling ---- */
+
+int hf_admission_status(enum hf_admission admission)
+{
+    if (admission == HF_ADMITTED)
+        return 200;
+    return admission == HF_NO_TOKEN || admission == HF_WRONG_TOKEN ? 401 : 403;
+}
+
+const char *hf_admission_text(enum hf_admission admission)
+{
+    static const char *const texts[] = {
+        [HF_ADMITTED] = "welcome",
+        [HF_BAD_HOST] = "the Host of this request is none of ours; names that we go by are "
+                        "listed in holdfast.hosts",
+        [HF_BAD_ORIGIN] = "web pages of this Origin may not come in; those that may are "
+                          "listed in holdfast.origins",
+        [HF_NO_TOKEN] = "a token is needed: Authorization: Bearer TOKEN",
+        [HF_WRONG_TOKEN] = "the token is none that we know",
+    };
+    return texts[admission];
+}

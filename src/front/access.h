@@ -1,0 +1,65 @@
+/*
+ * access.h - who may come in by HTTP, decided from the head of a request and from nothing else.
+ *
+ * Three questions, in this order: does the request name us (Host), does it come from a web page of
+ * another place (Origin), and whose is it (a bearer token)? The first two keep web pages out that a
+ * browser on this machine shows: a name of theirs that suddenly means our address, and requests to
+ * us behind their reader's back. Does no I/O. Owns copies of what it is given.
+ *
+ * 1. A Host is ours if it is localhost, 127.0.0.1, [::1] or the address we listen on, with our port
+ *    (none, if ours is what the scheme means), or matches one of `hosts`: as host:port, or as host
+ *    with no port or with ours. On a unix socket any will do: nobody gets there by a name.
+ * 2. An Origin is good if there is none, if it is the Host of this request, if it would be a good
+ *    Host, or if it is one of `origins`. That "*" is in `hosts` makes no Origin good.
+ * 3. Which token it is takes the same time wherever it stands, and if it is none.
+ */
+#ifndef HF_FRONT_ACCESS_H
+#define HF_FRONT_ACCESS_H
+
+#include "base/sha256.h"
+#include "base/span.h"
+#include "core/engine.h"
+#include "wire/http1.h"
+
+struct hf_access;
+
+struct hf_token { /* one that may come in */
+    char *name;
+    uint8_t hash[HF_SHA256_SIZE];
+    struct hf_policy *policy; /* NULL: everything is allowed */
+};
+
+enum hf_admission {
+    HF_ADMITTED,
+    HF_BAD_HOST,
+    HF_BAD_ORIGIN,
+    HF_NO_TOKEN,
+    HF_WRONG_TOKEN,
+};
+
+/* Lists that end in NULL: `hosts` are globs in lower case, `origins` exact or "*". */
+struct hf_access *hf_access_new(char *const *hosts, char *const *origins);
+/* Takes the policy. From the first token on everybody needs one. */
+void hf_access_add_token(struct hf_access *access, const char *name,
+                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy);
+/* Where we listen, as hf_http_server_url has it. Before the first question. */
+void hf_access_set_url(struct hf_access *access, const char *url);
+void hf_access_free(struct hf_access *access); /* NULL accepted */
+
+/* All three questions; one of their headers that is there twice is refused. The token is NULL if
+ * none is needed, or if it is refused; it lives as long as `access`. */
+enum hf_admission hf_access_decide(const struct hf_access *access, const struct hf_http_head *head,
+                                   const struct hf_token **ret_token);
+/* Without the third. A header that is not there has p == NULL. */
+enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span host,
+                                  struct hf_span origin);
+/* Only the third. */
+enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span authorization,
+                                  const struct hf_token **ret_token);
+bool hf_access_needs_token(const struct hf_access *access);
+
+/* How a refusal is told: 403 or 401, and a sentence that says what to do. */
+int hf_admission_status(enum hf_admission admission);
+const char *hf_admission_text(enum hf_admission admission);
+
+#endif
