@@ -49,6 +49,9 @@ HF_API bool hf_config_url(struct hf_config *config, const char *name, const char
 /* An option by its command line name, "wait-ms"; before or after the servers are added. */
 HF_API bool hf_config_set(struct hf_config *config, const char *option, const char *value,
                           char error[HF_ERROR_SIZE]);
+/* One header for remote servers, "Name: value"; ${VAR} in its value is replaced. */
+HF_API bool hf_config_header(struct hf_config *config, const char *header,
+                             char error[HF_ERROR_SIZE]);
 HF_API bool hf_config_knows(const char *option);
 /* Reports, one line each, what would keep servers or the HTTP front from starting, and warnings.
  * Returns how many problems there are. Secrets are not in it. */
@@ -59,6 +62,12 @@ HF_API size_t hf_config_server_count(const struct hf_config *config);
  */
 HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
 HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
+
+/* A new token for a client of the HTTP front, and the entry of holdfast.tokens that lets it in.
+ * They are stored nowhere. */
+enum { HF_TOKEN_SIZE = 80 };
+HF_API bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE],
+                          char ret_entry[HF_ERROR_SIZE], char error[HF_ERROR_SIZE]);
 
 /* ---- life ---- */
 

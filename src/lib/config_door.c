@@ -1,4 +1,5 @@
 /* config_door.c - configuration through the public header. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +7,13 @@
 #include "base/url.h"
 #include "holdfast/holdfast.h"
 #include "lib/door.h"
+#include "ops/config_expand.h"
+#include "ops/option_checks.h"
+#include "ops/option_value.h"
 #include "ops/options.h"
+#include "ops/token.h"
+
+static_assert((int)HF_TOKEN_TEXT_SIZE <= (int)HF_TOKEN_SIZE, "a token fits");
 
 enum { FILE_MAX = 4 * 1024 * 1024 };
 
@@ -91,6 +98,38 @@ bool hf_config_set(struct hf_config *config, const char *option, const char *val
     return pass(hf_config_option(config, option, value, &err), &err, error);
 }
 
+/* As --headers NAME=VALUE; a good name holds no "=". */
+static bool add_header(struct hf_config *config, const char *header, struct hf_err *err)
+{
+    const char *colon = strchr(header, ':');
+    if (!colon)
+        return hf_fail(err, "a header looks like \"Name: value\"");
+    if (strlen(header) >= HF_OPTION_STRING_MAX)
+        return hf_fail(err, "a header is longer than %d bytes", HF_OPTION_STRING_MAX);
+
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    char *pair = hf_span_dup((struct hf_span) { header, (size_t)(colon - header) });
+    bool good = hf_check_header_name(pair, err);
+    if (good) {
+        struct hf_buf text;
+        hf_buf_init(&text, HF_OPTION_STRING_MAX);
+        hf_buf_printf(&text, "%s=", pair);
+        good = hf_expand(hf_span_of(value), from_environment, NULL, &text, err);
+        hf_free(pair);
+        pair = hf_span_dup(hf_buf_span(&text));
+        hf_buf_done(&text);
+    }
+    good = good && hf_config_option(config, "headers", pair, err);
+    hf_free(pair);
+    return good;
+}
+
+bool hf_config_header(struct hf_config *config, const char *header, char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    return pass(add_header(config, header, &err), &err, error);
+}
+
 bool hf_config_knows(const char *option)
 {
     return hf_config_option_arity(option) >= 0;
@@ -149,6 +188,18 @@ size_t hf_config_check(struct hf_config *config, void (*say)(void *context, cons
         say(context, line);
     }
     return problems;
+}
+
+bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE], char ret_entry[HF_ERROR_SIZE],
+                   char error[HF_ERROR_SIZE])
+{
+    struct hf_err err = { "" };
+    struct hf_buf entry;
+    hf_buf_init(&entry, HF_ERROR_SIZE);
+    const bool made = hf_token_new(name, ret_token, &entry, &err);
+    (void)snprintf(ret_entry, HF_ERROR_SIZE, "%.*s", HF_FMT(hf_buf_span(&entry)));
+    hf_buf_done(&entry);
+    return pass(made, &err, error);
 }
 
 const char *hf_options_text(void)

@@ -4,6 +4,8 @@
 #include "base/url.h"
 #include "io/listen.h"
 
+enum { TOKEN_NAME_MAX = 64 };
+
 bool hf_check_variable_name(const char *text, struct hf_err *err)
 {
     return !strchr(text, '=') || hf_fail(err, "the name of a variable holds a \"=\"");
@@ -130,4 +132,15 @@ bool hf_check_origin(const char *text, struct hf_err *err)
     return (hf_url_read(hf_span_of(text), &url, NULL) && url.rest.n == 0) ||
            hf_fail(err, "an origin looks like https://app.example.com or http://localhost:3000, "
                         "without a path; \"*\" is any");
+}
+
+bool hf_check_token_name(const char *text, struct hf_err *err)
+{
+    bool is_plain = *text && strlen(text) <= TOKEN_NAME_MAX; /* it goes into logs and metrics */
+    for (; *text; text++)
+        is_plain = is_plain && *text > ' ' && *text <= '~' && !strchr("\"\\", *text);
+    return is_plain || hf_fail(err,
+                               "the name of a token has 1 to %d visible ASCII characters, and "
+                               "no quotes and backslashes among them",
+                               TOKEN_NAME_MAX);
 }

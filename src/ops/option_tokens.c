@@ -4,10 +4,9 @@
 #include "base/near.h"
 #include "base/strings.h"
 #include "ops/config_text.h"
+#include "ops/option_checks.h"
 #include "ops/option_parts.h"
 #include "wire/json.h"
-
-enum { NAME_MAX_LENGTH = 64 };
 
 static const char never_plain[] =
     "only the hash of a token stands in a file, as \"sha256:\" and 64 hex digits; `holdfast token` "
@@ -17,18 +16,11 @@ static const char never_plain[] =
 
 static bool read_name(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
 {
+    struct hf_err err;
     token->name = hf_setting_string(s, value);
     if (!token->name)
         return false;
-    const size_t n = strlen(token->name);
-    bool is_plain = true; /* it goes into logs and metrics */
-    for (const char *c = token->name; *c; c++)
-        is_plain = is_plain && *c > ' ' && *c <= '~' && !strchr("\"\\", *c);
-    return (n > 0 && n <= NAME_MAX_LENGTH && is_plain) ||
-           hf_setting_refuse(s, value.p,
-                             "the name of a token has 1 to %d visible ASCII characters, and no "
-                             "quotes and backslashes among them",
-                             NAME_MAX_LENGTH);
+    return hf_check_token_name(token->name, &err) || hf_setting_refuse(s, value.p, "%s", err.text);
 }
 
 static int hex_digit(char c)

@@ -1,13 +1,6 @@
 /* cmd_run.c - `holdfast run`: one server over stdio, no config. */
 #include <stdio.h>
-#include <string.h>
 #include "command.h"
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static int run(int argc, char **argv)
 {
@@ -22,7 +15,7 @@ static int run(int argc, char **argv)
         else if (!hf_config_command(line.config, line.name, line.command, error))
             fprintf(stderr, "holdfast run: %s\n", error);
         else
-            code = serve_stdio(&line, line.name ? line.name : last_part(line.command[0]), "run");
+            code = serve_stdio(&line, hf_config_server_name(line.config, 0), "run");
     }
     line_done(&line);
     return code;

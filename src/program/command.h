@@ -18,7 +18,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_run, command_stdio, command_check, command_version;
+extern const struct command command_run, command_stdio, command_check, command_token,
+    command_version;
 
 /* ---- what run, stdio and check have in common ---- */
 

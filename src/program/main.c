@@ -7,7 +7,7 @@
 #include "command.h"
 
 static const struct command *const commands[] = { &command_run, &command_stdio, &command_check,
-                                                  &command_version };
+                                                  &command_token, &command_version };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static bool asks_for_help(const char *word)

@@ -1,6 +1,7 @@
 // `holdfast check -c FILE`: every mistake with its line and what to do, before anything is started.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { EFFECTS, command, scratch } from './harness.mjs';
@@ -147,4 +148,26 @@ test('an_address_that_others_can_reach_needs_tokens', async () => {
   assert.match(open.said, /other machines can reach 0\.0\.0\.0:7332, and there are no tokens/);
   const guarded = await check({ mcpServers: {}, holdfast: { listen: '0.0.0.0:7332', tokens: [{ name: 'ci', hash: `sha256:${'0'.repeat(64)}` }] } });
   assert.equal(guarded.code, 0, guarded.said);
+});
+
+test('a_new_token_is_printed_once_with_an_entry_that_the_file_takes', async () => {
+  const made = await command(['token', '--name', 'ci']);
+  assert.equal(made.code, 0, made.stderr);
+  const [token] = made.stdout.split('\n');
+  assert.match(token, /^hf_[0-9a-f]{64}$/);
+  assert.equal(made.stdout.split(token).length, 2, 'shown once');
+  const entry = JSON.parse(made.stdout.trim().split('\n').at(-1));
+  assert.deepEqual(entry, { name: 'ci', hash: `sha256:${crypto.createHash('sha256').update(token).digest('hex')}` });
+  const done = await check({ mcpServers: {}, holdfast: { listen: '0.0.0.0:7332', tokens: [entry] } });
+  assert.equal(done.code, 0, done.said);
+  const other = await command(['token']);
+  assert.notEqual(other.stdout.split('\n')[0], token);
+});
+
+test('a_token_takes_a_name_and_nothing_else', async () => {
+  assert.equal((await command(['token', 'x'])).code, 2);
+  assert.equal((await command(['token', '--wait-ms', '5'])).code, 2);
+  const done = await command(['token', '--name', 'a b']);
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /the name of a token has 1 to 64/);
 });
