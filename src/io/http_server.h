@@ -3,13 +3,15 @@
  *
  * It knows nothing of MCP. A request is handed up when its body is whole; the answer may come at
  * once, turns later, or as a stream of chunks. A client that goes away is noticed at once, also
- * while its answer is pending or its stream idle. Everything a peer can make grow is bounded, and
- * what is over a bound is answered with a status that says which.
+ * while its answer is pending or its stream idle; one that only shuts its sending side down counts
+ * as gone too, unless its answer is already being written. Everything a peer can make grow is
+ * bounded, and what is over a bound is answered with a status that says which.
  *
  * 1. An exchange lives from `request` until it is answered, ended or `gone`; after that the handle
- *    means nothing. Exactly one of the three ends it.
- * 2. Spans of a request live as long as its exchange.
+ *    means nothing. Exactly one of the three ends it. A connection has one at a time.
+ * 2. Spans of a request live until its exchange is over or begins to stream, whichever is first.
  * 3. Callbacks come from the loop, never from inside the functions below.
+ * 4. An idle stream costs less than 1 KB beside what the kernel holds.
  */
 #ifndef HF_IO_HTTP_SERVER_H
 #define HF_IO_HTTP_SERVER_H
@@ -29,7 +31,9 @@ struct hf_http_limits {
     uint32_t body_ms;       /* between two reads of a body: 408 */
     uint32_t idle_ms;       /* between two requests: closed in silence */
     uint32_t write_ms;      /* a peer that takes no byte for this long is cut off */
+    uint32_t linger_ms;     /* the time a peer has to read the last answer before we close */
     size_t unwritten_bytes; /* of one connection: a peer that does not read is cut off */
+    size_t held_bytes;      /* of all connections together: 503, or a slow reader is cut off */
 };
 extern const struct hf_http_limits hf_http_limits_default;
 
@@ -45,7 +49,9 @@ struct hf_http_events {
     void (*gone)(void *context, struct hf_exchange *exchange);
 };
 
-/* NULL: `err` says what is wrong with the address, the certificate or the system. */
+/* NULL: `err` says what is wrong with the address, the certificate or the system. A unix socket is
+ * made for its owner alone (0600), takes the place of one whose process is dead, and is removed by
+ * hf_http_server_free. */
 struct hf_http_server *hf_http_server_new(struct hf_shell *shell, const struct hf_http_spec *spec,
                                           const struct hf_http_events *events, void *context,
                                           struct hf_err *err);
@@ -56,7 +62,8 @@ bool hf_http_server_is_loopback(const struct hf_http_server *server); /* unix so
 /* Takes no new connection; each one that is open is closed once its exchanges are over. */
 void hf_http_server_stop(struct hf_http_server *server);
 unsigned hf_http_server_connections(const struct hf_http_server *server);
-/* Bytes written but not yet taken by the kernel are dropped. No callback comes any more. */
+/* Bytes written but not yet taken by the kernel are dropped. No callback comes any more. Not from
+ * inside one; the memory of connections is the shell's to free at the end of the turn. */
 void hf_http_server_free(struct hf_http_server *server); /* NULL accepted */
 
 /* ---- an exchange ---- */
@@ -71,7 +78,8 @@ void *hf_exchange_context(const struct hf_exchange *exchange);
 void hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
                         const char *type, const struct hf_span *pieces, unsigned piece_count);
 /* A stream: the head now, then any number of writes, then the end. HTTP/1.0 clients get it
- * unchunked with the connection closed behind it. */
+ * unchunked with the connection closed behind it. Head and body of the request are given back: use
+ * them no more. */
 void hf_exchange_begin(struct hf_exchange *exchange, int status, const char *headers,
                        const char *type);
 /* One write is one chunk. Over unwritten_bytes the connection is cut and `gone` follows. */

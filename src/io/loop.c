@@ -68,6 +68,8 @@ static unsigned events_of(uint32_t bits)
         events |= HF_WRITABLE;
     if (bits & (EPOLLERR | EPOLLHUP))
         events |= HF_HUNG_UP;
+    if (bits & (EPOLLRDHUP | EPOLLERR | EPOLLHUP))
+        events |= HF_SENT_ALL;
     return events;
 }
 
@@ -132,14 +134,15 @@ static void file_watch(struct hf_watch *watch)
 
 void hf_watch_set(struct hf_watch *watch, unsigned events)
 {
-    assert(!watch->is_freed && events <= (HF_READABLE | HF_WRITABLE | HF_HUNG_UP));
+    assert(!watch->is_freed && events <= (HF_READABLE | HF_WRITABLE | HF_HUNG_UP | HF_SENT_ALL));
     if (events == watch->wanted)
         return;
     watch->wanted = events;
     if (!watch->is_always_ready) {
         struct epoll_event want = { .data.ptr = watch };
         want.events = (events & HF_READABLE ? (uint32_t)EPOLLIN : 0) |
-                      (events & HF_WRITABLE ? (uint32_t)EPOLLOUT : 0);
+                      (events & HF_WRITABLE ? (uint32_t)EPOLLOUT : 0) |
+                      (events & HF_SENT_ALL ? (uint32_t)EPOLLRDHUP : 0);
         const int how = !events ? EPOLL_CTL_DEL : watch->is_polled ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
         if (epoll_ctl(watch->loop->epoll, how, watch->fd, &want) == 0) {
             watch->is_polled = events != 0;

@@ -23,7 +23,8 @@ struct hf_watch;
 enum {
     HF_READABLE = 1,
     HF_WRITABLE = 2,
-    HF_HUNG_UP = 4, /* the other end is gone for good; may be asked for alone */
+    HF_HUNG_UP = 4,  /* the other end is gone for good; may be asked for alone */
+    HF_SENT_ALL = 8, /* a socket's other end will send no more; may be asked for alone */
 };
 
 typedef void hf_on_loop(void *context);

@@ -1,0 +1,465 @@
+/* http_connection.c - how a connection is read, and how it ends. See http_connection.h. */
+#include "io/http_connection.h"
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "wire/json.h"
+
+enum {
+    IN_MAX = 64 * 1024,       /* of requests behind the one being answered: then reading pauses */
+    BACKLOG_MAX = 256 * 1024, /* of unwritten answers: no further request is begun */
+    DRAIN_MAX = 4 * 1024 * 1024, /* dropped of a refused request, so that its answer is read */
+    BODY_STEP = 256 * 1024,      /* a long body is read straight to its place, in such steps */
+    WHY_SIZE = 160,
+};
+
+static uint64_t now_of(const struct hf_connection *connection)
+{
+    return hf_shell_now(connection->server->shell);
+}
+
+static bool is_asked(const struct hf_connection *connection)
+{
+    return connection->phase == HF_PHASE_ASKED || connection->phase == HF_PHASE_STREAM;
+}
+
+/* ---- ending ---- */
+
+void hf_connection_close(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    assert(connection->stream);
+    hf_connection_release_request(connection);
+    hf_buf_done(&connection->in);
+    hf_buf_done(&connection->out);
+    hf_connection_account(connection);
+    hf_watch_free(connection->watch);
+    hf_alarm_set(&connection->alarm, 0);
+    hf_stream_close(connection->stream);
+    connection->stream = NULL;
+    (void)close(connection->fd);
+    hf_unlink(&connection->link);
+    hf_shell_free_later(server->shell, &connection->flush);
+    hf_http_server_closed_one(server);
+}
+
+/* Nothing more can be done for this client. */
+static void lose(struct hf_connection *connection)
+{
+    const struct hf_http_server *server = connection->server;
+    if (is_asked(connection)) {
+        connection->phase = HF_PHASE_CLOSING;
+        server->events.gone(server->context, &connection->exchange);
+    }
+    hf_connection_close(connection);
+}
+
+static void begin_closing(struct hf_connection *connection)
+{
+    hf_connection_release_request(connection);
+    hf_buf_done(&connection->in);
+    connection->phase = HF_PHASE_CLOSING;
+    connection->read_by_ms = 0;
+    hf_shell_flush_later(connection->server->shell, &connection->flush);
+}
+
+void hf_connection_refuse(struct hf_connection *connection, int status, const char *why)
+{
+    struct hf_buf body;
+    hf_buf_init(&body, 4096);
+    hf_buf_add_char(&body, '{');
+    hf_json_add_key(&body, "error");
+    hf_json_add_string(&body, hf_span_of(why));
+    hf_buf_add_char(&body, '}');
+    const struct hf_span text = hf_buf_span(&body);
+    connection->closes = true;
+    hf_connection_answer(connection, status, NULL, "application/json", &text, 1);
+    hf_buf_done(&body);
+    begin_closing(connection);
+}
+
+static void HF_PRINTF(3, 4)
+    refuse(struct hf_connection *connection, int status, const char *format, ...)
+{
+    char why[WHY_SIZE];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    hf_connection_refuse(connection, status, why);
+}
+
+/* ---- requests ---- */
+
+static struct hf_request *new_request(struct hf_http_server *server)
+{
+    struct hf_request *request = HF_LIST_FIRST(&server->spare, struct hf_request, link);
+    if (request) {
+        hf_unlink(&request->link);
+        server->spare_count--;
+    } else {
+        request = hf_new(struct hf_request);
+        hf_link_init(&request->link);
+        hf_buf_init(&request->head_text, server->limits.head_bytes);
+        hf_buf_init(&request->body, server->limits.body_bytes);
+    }
+    request->seen = 0;
+    return request;
+}
+
+static void hand_up(struct hf_connection *connection)
+{
+    const struct hf_http_server *server = connection->server;
+    connection->phase = HF_PHASE_ASKED;
+    connection->read_by_ms = 0;
+    server->events.request(server->context, &connection->exchange);
+}
+
+/* Room for so much more of the body, or false: it was refused. */
+static bool make_room(struct hf_connection *connection, size_t more)
+{
+    const struct hf_http_server *server = connection->server;
+    struct hf_buf *body = &connection->request->body;
+    if (body->cap - body->end < more && server->held + more > server->limits.held_bytes) {
+        hf_connection_refuse(connection, 503, "too many bytes of requests and answers wait here");
+        return false;
+    }
+    /* not left to the buffer, which sees its maximum only when it grows */
+    if (more > server->limits.body_bytes - hf_buf_len(body) || !hf_buf_reserve(body, more)) {
+        refuse(connection, 413, "the body is larger than %zu bytes", server->limits.body_bytes);
+        return false;
+    }
+    hf_connection_account(connection);
+    return true;
+}
+
+static void begin_body(struct hf_connection *connection, struct hf_span after)
+{
+    const struct hf_http_server *server = connection->server;
+    const struct hf_http_head *head = &connection->request->head;
+    connection->is_old = head->minor == 0;
+    connection->is_bodiless = hf_span_is(head->method, "HEAD");
+    connection->closes = !head->keeps_alive;
+    if (head->content_length > 0 && (uint64_t)head->content_length > server->limits.body_bytes) {
+        refuse(connection, 413, "the body is larger than %zu bytes", server->limits.body_bytes);
+        return;
+    }
+    if (!head->is_chunked && head->content_length <= 0) {
+        hand_up(connection);
+        return;
+    }
+    connection->phase = HF_PHASE_BODY;
+    connection->read_by_ms = now_of(connection) + server->limits.body_ms;
+    hf_chunks_init(&connection->request->chunks);
+    if (head->content_length > 0 && head->content_length <= HF_HTTP_READ_SIZE &&
+        !make_room(connection, (size_t)head->content_length))
+        return;
+    if (head->expects_continue && !after.n) {
+        hf_connection_add(connection, HF_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
+        hf_shell_flush_later(server->shell, &connection->flush);
+    }
+}
+
+/* The end of the head in what came so far: its length, 0: not there yet, -1: it is none. */
+static ptrdiff_t gather_head(struct hf_request *request, struct hf_span *bytes, size_t max)
+{
+    const size_t before = hf_buf_len(&request->head_text);
+    struct hf_span more = { bytes->p, bytes->n < max - before ? bytes->n : max - before };
+    ptrdiff_t length = 0;
+    if (before == 0) { /* the usual case: all of it in one read, and only it is copied */
+        length = hf_http_head_length(more, &request->seen);
+        if (length > 0)
+            more.n = (size_t)length;
+    }
+    hf_buf_add(&request->head_text, more);
+    if (before > 0)
+        length = hf_http_head_length(hf_buf_span(&request->head_text), &request->seen);
+    if (length > 0) {
+        more.n = (size_t)length - before;
+        request->head_text.end = request->head_text.start + (size_t)length;
+    }
+    *bytes = hf_span_from(*bytes, more.n);
+    return length;
+}
+
+static void take_head(struct hf_connection *connection, struct hf_span *bytes)
+{
+    struct hf_http_server *server = connection->server;
+    const size_t max = server->limits.head_bytes;
+    const char *why = NULL;
+    if (!connection->request) {
+        connection->request = new_request(server);
+        connection->read_by_ms = now_of(connection) + server->limits.head_ms;
+        connection->is_old = connection->is_bodiless = connection->closes = false;
+    }
+    struct hf_request *request = connection->request;
+    const ptrdiff_t length = gather_head(request, bytes, max);
+    if (length == 0) {
+        if (hf_buf_len(&request->head_text) == max)
+            refuse(connection, 431, "the head of the request is larger than %zu bytes", max);
+        return;
+    }
+    const int status = hf_http_head_parse(hf_buf_span(&request->head_text), &request->head, &why);
+    if (status)
+        hf_connection_refuse(connection, status, why);
+    else
+        begin_body(connection, *bytes);
+}
+
+static void take_chunk(struct hf_connection *connection, struct hf_span *bytes)
+{
+    struct hf_request *request = connection->request;
+    struct hf_span data;
+    const enum hf_chunk_status status = hf_chunks_next(&request->chunks, bytes, &data);
+    if (status == HF_CHUNK_BAD) {
+        hf_connection_refuse(connection, 400, "the chunks of the body are broken");
+        return;
+    }
+    if (data.n && !make_room(connection, data.n))
+        return;
+    hf_buf_add(&request->body, data);
+    if (status == HF_CHUNK_END)
+        hand_up(connection);
+}
+
+static size_t body_left(const struct hf_request *request)
+{
+    return (size_t)request->head.content_length - hf_buf_len(&request->body);
+}
+
+static void take_body(struct hf_connection *connection, struct hf_span *bytes)
+{
+    struct hf_request *request = connection->request;
+    connection->read_by_ms = now_of(connection) + connection->server->limits.body_ms;
+    if (request->head.is_chunked) {
+        take_chunk(connection, bytes);
+        return;
+    }
+    const size_t left = body_left(request), n = bytes->n < left ? bytes->n : left;
+    if (!make_room(connection, n))
+        return;
+    hf_buf_add(&request->body, (struct hf_span) { bytes->p, n });
+    *bytes = hf_span_from(*bytes, n);
+    if (n == left)
+        hand_up(connection);
+}
+
+/* Takes from the front of `*bytes` as long as a request may be read. */
+static void take(struct hf_connection *connection, struct hf_span *bytes)
+{
+    while (bytes->n) {
+        if (connection->phase == HF_PHASE_BODY)
+            take_body(connection, bytes);
+        else if (connection->phase == HF_PHASE_HEAD && hf_buf_len(&connection->out) < BACKLOG_MAX)
+            take_head(connection, bytes);
+        else
+            return;
+    }
+}
+
+static void take_waiting(struct hf_connection *connection)
+{
+    const struct hf_span waiting = hf_buf_span(&connection->in);
+    struct hf_span left = waiting;
+    take(connection, &left);
+    if (connection->phase == HF_PHASE_CLOSING)
+        return; /* they are dropped */
+    hf_buf_consume(&connection->in, waiting.n - left.n);
+    hf_buf_shrink(&connection->in, 0);
+}
+
+/* ---- reading ---- */
+
+static void set_watch(struct hf_connection *connection)
+{
+    const bool is_full = hf_buf_len(&connection->in) >= IN_MAX || connection->drained >= DRAIN_MAX;
+    unsigned events = connection->is_blocked ? HF_WRITABLE : 0;
+    if (!connection->is_at_end && !is_full)
+        events |= HF_READABLE;
+    else if (is_asked(connection))
+        events |= HF_SENT_ALL;
+    hf_watch_set(connection->watch, events);
+}
+
+/* The alarm is only ever set earlier: one that rings too soon sets itself again. So the limits of a
+ * request cost nothing. */
+static void set_alarm(struct hf_connection *connection)
+{
+    uint64_t at_ms = connection->read_by_ms;
+    if (connection->write_by_ms && (!at_ms || connection->write_by_ms < at_ms))
+        at_ms = connection->write_by_ms;
+    const uint64_t set_ms = connection->alarm.timer.at_ms;
+    if (at_ms && (!set_ms || at_ms < set_ms))
+        hf_alarm_set(&connection->alarm, at_ms);
+}
+
+static void settle(struct hf_connection *connection)
+{
+    hf_connection_account(connection);
+    set_watch(connection);
+    set_alarm(connection);
+}
+
+/* A half-closed client is not told from one that is gone: both sent their last byte. But what was
+ * answered before is written. */
+static void take_end(struct hf_connection *connection)
+{
+    connection->is_at_end = true;
+    if (is_asked(connection) || !hf_buf_len(&connection->out)) {
+        lose(connection);
+        return;
+    }
+    begin_closing(connection);
+    settle(connection);
+}
+
+static void take_bytes(struct hf_connection *connection, struct hf_span bytes)
+{
+    if (connection->phase == HF_PHASE_CLOSING) {
+        connection->drained += bytes.n;
+        return;
+    }
+    if (!hf_buf_len(&connection->in))
+        take(connection, &bytes);
+    if (bytes.n && connection->phase != HF_PHASE_CLOSING)
+        hf_buf_add(&connection->in, bytes);
+}
+
+/* Where a long body may be read to without a copy, or NULL. */
+static struct hf_buf *room_in_body(struct hf_connection *connection, size_t *ret_room)
+{
+    struct hf_request *request = connection->request;
+    if (connection->phase != HF_PHASE_BODY || request->head.is_chunked)
+        return NULL;
+    const size_t left = body_left(request);
+    if (left < HF_HTTP_READ_SIZE || !make_room(connection, left < BODY_STEP ? left : BODY_STEP))
+        return NULL;
+    const size_t room = request->body.cap - request->body.end;
+    *ret_room = room < left ? room : left;
+    return &request->body;
+}
+
+static void read_some(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    size_t room = sizeof server->room, got = 0;
+    struct hf_buf *body = room_in_body(connection, &room);
+    char *into = body ? body->p + body->end : server->room;
+    const enum hf_io result = hf_stream_read(connection->stream, into, room, &got);
+    if (result == HF_IO_AGAIN)
+        return;
+    if (result != HF_IO_DONE) {
+        take_end(connection);
+        return;
+    }
+    if (!body) {
+        take_bytes(connection, (struct hf_span) { into, got });
+    } else {
+        body->end += got;
+        connection->read_by_ms = now_of(connection) + server->limits.body_ms;
+        if (!body_left(connection->request))
+            hand_up(connection);
+    }
+    settle(connection);
+}
+
+/* ---- callbacks ---- */
+
+/* All is written: what is next for it. */
+static void go_on(struct hf_connection *connection)
+{
+    const struct hf_http_server *server = connection->server;
+    const bool is_idle =
+        connection->phase == HF_PHASE_HEAD && !connection->request && !hf_buf_len(&connection->in);
+    if (connection->phase == HF_PHASE_CLOSING && !connection->is_shut) {
+        connection->is_shut = true;
+        connection->read_by_ms = now_of(connection) + server->limits.linger_ms;
+        (void)shutdown(connection->fd, SHUT_WR);
+    }
+    if (connection->phase == HF_PHASE_CLOSING ? connection->is_at_end : is_idle && server->fd < 0) {
+        hf_connection_close(connection);
+        return;
+    }
+    if (is_idle && !connection->read_by_ms)
+        connection->read_by_ms = now_of(connection) + server->limits.idle_ms;
+}
+
+static void flush_connection(struct hf_flush *flush)
+{
+    struct hf_connection *connection = (struct hf_connection *)(void *)flush;
+    const enum hf_io result =
+        connection->is_broken ? HF_IO_FAILED : hf_connection_write_out(connection);
+    if (result != HF_IO_DONE && result != HF_IO_AGAIN) {
+        lose(connection);
+        return;
+    }
+    if (result == HF_IO_DONE)
+        go_on(connection);
+    else if (connection->phase == HF_PHASE_HEAD && !connection->request)
+        connection->read_by_ms = 0; /* not idle: it is still being answered */
+    if (!connection->stream)
+        return;
+    if (hf_buf_len(&connection->in))
+        take_waiting(connection);
+    settle(connection);
+}
+
+static void on_ready(void *context, unsigned events)
+{
+    struct hf_connection *connection = context;
+    if (events & HF_WRITABLE)
+        flush_connection(&connection->flush);
+    if (!connection->stream)
+        return;
+    if (events & HF_READABLE)
+        read_some(connection);
+    else if (events & HF_SENT_ALL)
+        lose(connection);
+}
+
+static void run_out_of_time(struct hf_connection *connection)
+{
+    const struct hf_http_limits *limits = &connection->server->limits;
+    if (connection->phase == HF_PHASE_BODY)
+        refuse(connection, 408, "nothing more of the body came for %u ms", limits->body_ms);
+    else if (connection->phase == HF_PHASE_HEAD && connection->request)
+        refuse(connection, 408, "the head of the request took longer than %u ms", limits->head_ms);
+    else
+        hf_connection_close(connection);
+}
+
+static void on_alarm(void *context)
+{
+    struct hf_connection *connection = context;
+    const uint64_t now_ms = now_of(connection);
+    if (connection->write_by_ms && connection->write_by_ms <= now_ms) {
+        lose(connection);
+        return;
+    }
+    if (connection->read_by_ms && connection->read_by_ms <= now_ms)
+        run_out_of_time(connection);
+    if (connection->stream)
+        settle(connection);
+}
+
+void hf_connection_open(struct hf_http_server *server, int fd, const char *refuse_with)
+{
+    struct hf_connection *connection = hf_new(struct hf_connection);
+    connection->server = server;
+    connection->fd = fd;
+    connection->stream = hf_stream_borrow(fd);
+    connection->flush.flush = flush_connection;
+    hf_link_init(&connection->flush.link);
+    hf_list_push(&server->connections, &connection->link);
+    server->connection_count++;
+    hf_buf_init(&connection->in, IN_MAX + HF_HTTP_READ_SIZE);
+    hf_buf_init(&connection->out, server->limits.unwritten_bytes);
+    hf_alarm_init(&connection->alarm, server->shell->loop, on_alarm, connection);
+    connection->watch = hf_watch_new(server->shell->loop, fd, on_ready, connection);
+    connection->read_by_ms = now_of(connection) + server->limits.idle_ms;
+    if (refuse_with)
+        hf_connection_refuse(connection, 503, refuse_with);
+    settle(connection);
+}

@@ -1,0 +1,113 @@
+/*
+ * http_connection.h - one connection of the HTTP server: its requests in, its answers out. For the
+ * files of the server alone.
+ *
+ *   HEAD --head--> BODY --whole--> ASKED --begin--> STREAM
+ *    ^  \___no body_________________^  |               |
+ *    |                                 | answered      | ended
+ *    +------ stays open ---------------+---------------+
+ *                                      v
+ *                                   CLOSING: what is unwritten goes out, what comes is dropped
+ *
+ * 1. Reading never stops while an exchange lives, until IN_MAX bytes wait: so a client that leaves
+ *    is noticed. Then its end is asked for alone.
+ * 2. A connection is closed only from its own callbacks (ready, alarm, flush) and from
+ *    hf_http_server_free; everybody else marks it and lets its flush do it.
+ * 3. `request` is there in BODY and ASKED, and in HEAD once a byte of a head came.
+ */
+#ifndef HF_IO_HTTP_CONNECTION_H
+#define HF_IO_HTTP_CONNECTION_H
+
+#include "io/http_server.h"
+#include "io/listen.h"
+#include "io/stream.h"
+
+enum {
+    HF_HTTP_READ_SIZE = 64 * 1024,
+    HF_HTTP_DATE_SIZE = 64,
+};
+
+struct hf_http_server {
+    struct hf_shell *shell;
+    struct hf_http_events events;
+    void *context;
+    struct hf_http_limits limits;
+    struct hf_listen at;
+    char url[160];
+    int fd;         /* -1: stopped */
+    uint64_t inode; /* of a unix socket's file: only ours is removed */
+    struct hf_watch *watch;
+    struct hf_alarm accept_again; /* descriptors had run out */
+    struct hf_link connections;
+    unsigned connection_count;
+    struct hf_link spare; /* struct hf_request, kept with their buffers */
+    unsigned spare_count;
+    size_t held; /* bytes of all connections' buffers */
+    uint64_t date_at_s;
+    char date[HF_HTTP_DATE_SIZE];
+    size_t date_length;
+    char room[HF_HTTP_READ_SIZE]; /* every connection reads here first */
+};
+
+struct hf_request {
+    struct hf_link link;
+    struct hf_http_head head;
+    struct hf_buf head_text, body;
+    size_t seen; /* see hf_http_head_length */
+    struct hf_chunks chunks;
+};
+
+struct hf_exchange {
+    void *context;
+};
+
+enum hf_phase { HF_PHASE_HEAD, HF_PHASE_BODY, HF_PHASE_ASKED, HF_PHASE_STREAM, HF_PHASE_CLOSING };
+
+struct hf_connection {
+    struct hf_flush flush; /* first: the shell frees it */
+    struct hf_link link;
+    struct hf_http_server *server;
+    struct hf_stream *stream; /* NULL: closed */
+    struct hf_watch *watch;
+    struct hf_alarm alarm;
+    struct hf_request *request;
+    struct hf_exchange exchange;
+    struct hf_buf in;                 /* came while the exchange before it was not over */
+    struct hf_buf out;                /* to be written */
+    uint64_t read_by_ms, write_by_ms; /* 0: no limit runs */
+    size_t held;                      /* its part of the server's */
+    size_t drained;                   /* dropped while closing */
+    int fd;
+    enum hf_phase phase;
+    bool is_at_end;   /* the peer will send no more */
+    bool is_blocked;  /* the kernel takes no more for now */
+    bool is_broken;   /* cannot be written to, or was cut off: lost at the next flush */
+    bool is_shut;     /* our sending side, behind the last answer */
+    bool closes;      /* after this exchange */
+    bool is_old;      /* the request was HTTP/1.0 */
+    bool is_bodiless; /* the request was HEAD, or the status says so */
+    bool is_chunked;  /* the answer */
+};
+
+/* Takes the descriptor; `refuse_with` is NULL or the sentence of a 503. */
+void hf_connection_open(struct hf_http_server *server, int fd, const char *refuse_with);
+void hf_connection_close(struct hf_connection *connection);
+/* A status, a sentence as JSON, and the end of the connection. */
+void hf_connection_refuse(struct hf_connection *connection, int status, const char *why);
+
+/* ---- http_connection_out.c ---- */
+
+/* What one flush came to. */
+enum hf_io hf_connection_write_out(struct hf_connection *connection);
+void hf_connection_add(struct hf_connection *connection, struct hf_span bytes);
+/* Sets the server's count of held bytes right. */
+void hf_connection_account(struct hf_connection *connection);
+void hf_connection_answer(struct hf_connection *connection, int status, const char *headers,
+                          const char *type, const struct hf_span *pieces, unsigned piece_count);
+void hf_connection_release_request(struct hf_connection *connection);
+
+/* ---- http_server.c ---- */
+
+void hf_http_server_closed_one(struct hf_http_server *server); /* there may be a descriptor now */
+
+#endif

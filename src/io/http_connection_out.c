@@ -1,0 +1,317 @@
+/*
+ * http_connection_out.c - answers: what they look like, and how they leave. See http_server.h.
+ *
+ * What a turn answers is collected and written once at its end; a large body goes to the kernel at
+ * once and is copied only as far as that does not take it.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <time.h>
+#include "io/http_connection.h"
+
+enum {
+    DIRECT_AT = 64 * 1024, /* a body of this size is written without being copied first */
+    DIRECT_PIECES = 16,
+    HEAD_ROOM = 512,
+    SPARE_MAX = 64,
+    SPARE_BUFFER_MAX = 16 * 1024,
+};
+
+static struct hf_connection *connection_of(struct hf_exchange *exchange)
+{
+    return HF_ITEM(exchange, struct hf_connection, exchange);
+}
+
+/* ---- bytes ---- */
+
+void hf_connection_account(struct hf_connection *connection)
+{
+    const size_t body = connection->request ? connection->request->body.cap : 0;
+    const size_t held = body + connection->in.cap + connection->out.cap;
+    connection->server->held += held - connection->held;
+    connection->held = held;
+}
+
+void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
+{
+    if (!connection->is_broken && !hf_buf_try_add(&connection->out, bytes))
+        connection->is_broken = true;
+}
+
+static void add_text(struct hf_connection *connection, const char *text)
+{
+    hf_connection_add(connection, hf_span_of(text));
+}
+
+/* Cut off: at its own bound, or as one of those who make the whole too large. */
+static void check_bounds(struct hf_connection *connection)
+{
+    const struct hf_http_server *server = connection->server;
+    const size_t unwritten = hf_buf_len(&connection->out);
+    hf_connection_account(connection);
+    if (unwritten > server->limits.unwritten_bytes ||
+        (unwritten > DIRECT_AT && server->held > server->limits.held_bytes))
+        connection->is_broken = true;
+    if (connection->is_broken)
+        hf_buf_done(&connection->out);
+    hf_connection_account(connection);
+}
+
+/* Writes what waits and as much of the pieces as the kernel takes; returns how many bytes of the
+ * pieces that was. */
+static size_t write_direct(struct hf_connection *connection, const struct hf_span *pieces,
+                           unsigned count)
+{
+    struct iovec parts[DIRECT_PIECES + 1];
+    const struct hf_span waiting = hf_buf_span(&connection->out);
+    size_t written = 0;
+    if (count > DIRECT_PIECES || connection->is_blocked || connection->is_broken)
+        return 0;
+    parts[0] = (struct iovec) { (void *)(uintptr_t)waiting.p, waiting.n };
+    for (unsigned i = 0; i < count; i++)
+        parts[i + 1] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
+    if (hf_stream_writev(connection->stream, parts, (int)count + 1, &written) != HF_IO_DONE)
+        return 0; /* an error shows again at the flush */
+    const size_t of_waiting = written < waiting.n ? written : waiting.n;
+    hf_buf_consume(&connection->out, of_waiting);
+    return written - of_waiting;
+}
+
+static void put(struct hf_connection *connection, const struct hf_span *pieces, unsigned count,
+                size_t length)
+{
+    size_t skip = length >= DIRECT_AT ? write_direct(connection, pieces, count) : 0;
+    if (!connection->is_broken && !hf_buf_reserve(&connection->out, length - skip))
+        connection->is_broken = true;
+    for (unsigned i = 0; i < count; i++) {
+        const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
+        skip -= gone;
+        hf_connection_add(connection, hf_span_from(pieces[i], gone));
+    }
+}
+
+enum hf_io hf_connection_write_out(struct hf_connection *connection)
+{
+    enum hf_io result = HF_IO_DONE;
+    while (hf_buf_len(&connection->out) && result == HF_IO_DONE) {
+        const struct hf_span span = hf_buf_span(&connection->out);
+        const struct iovec part = { (void *)(uintptr_t)span.p, span.n };
+        size_t written = 0;
+        result = hf_stream_writev(connection->stream, &part, 1, &written);
+        if (result == HF_IO_DONE) {
+            hf_buf_consume(&connection->out, written);
+            connection->write_by_ms = 0; /* it moves: the limit begins anew */
+        }
+    }
+    connection->is_blocked = result == HF_IO_AGAIN;
+    if (!connection->is_blocked)
+        connection->write_by_ms = 0;
+    else if (!connection->write_by_ms)
+        connection->write_by_ms =
+            hf_shell_now(connection->server->shell) + connection->server->limits.write_ms;
+    hf_buf_shrink(&connection->out, 0);
+    hf_connection_account(connection);
+    return result;
+}
+
+/* ---- heads ---- */
+
+/* RFC 9110, 5.6.7; by hand, since strftime speaks the language of the locale. */
+static struct hf_span date_line(struct hf_http_server *server)
+{
+    static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    const uint64_t at_s = hf_shell_now(server->shell) / 1000 + 1;
+    if (server->date_at_s != at_s) {
+        const time_t now = time(NULL);
+        struct tm at = { 0 };
+        (void)gmtime_r(&now, &at);
+        server->date_at_s = at_s;
+        server->date_length = (size_t)snprintf(server->date, sizeof server->date,
+                                               "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
+                                               days[at.tm_wday], at.tm_mday, months[at.tm_mon],
+                                               at.tm_year + 1900, at.tm_hour, at.tm_min, at.tm_sec);
+    }
+    return (struct hf_span) { server->date, server->date_length };
+}
+
+static void add_number_header(struct hf_connection *connection, const char *name, size_t value)
+{
+    char digits[HF_DIGITS_MAX];
+    add_text(connection, name);
+    hf_connection_add(connection, hf_digits(digits, value));
+    add_text(connection, "\r\n");
+}
+
+/* All of the head but what says how the body is framed. */
+static void add_head(struct hf_connection *connection, int status, const char *headers,
+                     const char *type)
+{
+    char digits[HF_DIGITS_MAX];
+    assert(status >= 200 && status < 600);
+    if (connection->server->fd < 0)
+        connection->closes = true; /* stopping */
+    if (!hf_buf_reserve(&connection->out, HEAD_ROOM))
+        connection->is_broken = true;
+    add_text(connection, "HTTP/1.1 ");
+    hf_connection_add(connection, hf_digits(digits, (uint64_t)status));
+    add_text(connection, " ");
+    add_text(connection, hf_http_reason(status));
+    add_text(connection, "\r\n");
+    hf_connection_add(connection, date_line(connection->server));
+    if (type) {
+        add_text(connection, "Content-Type: ");
+        add_text(connection, type);
+        add_text(connection, "\r\n");
+    }
+    if (headers)
+        add_text(connection, headers);
+    if (connection->closes)
+        add_text(connection, "Connection: close\r\n");
+    else if (connection->is_old)
+        add_text(connection, "Connection: keep-alive\r\n");
+}
+
+void hf_connection_answer(struct hf_connection *connection, int status, const char *headers,
+                          const char *type, const struct hf_span *pieces, unsigned piece_count)
+{
+    const bool has_no_length = status == 204 || status == 304;
+    size_t length = 0;
+    for (unsigned i = 0; i < piece_count; i++)
+        length += pieces[i].n;
+    assert(type || !length);
+    add_head(connection, status, headers, type);
+    if (!has_no_length)
+        add_number_header(connection, "Content-Length: ", length);
+    add_text(connection, "\r\n");
+    if (!has_no_length && !connection->is_bodiless)
+        put(connection, pieces, piece_count, length);
+    check_bounds(connection);
+}
+
+/* ---- exchanges ---- */
+
+void hf_connection_release_request(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    struct hf_request *request = connection->request;
+    if (!request)
+        return;
+    connection->request = NULL;
+    if (server->spare_count < SPARE_MAX) {
+        hf_buf_clear(&request->head_text);
+        hf_buf_clear(&request->body);
+        hf_buf_shrink(&request->head_text, SPARE_BUFFER_MAX);
+        hf_buf_shrink(&request->body, SPARE_BUFFER_MAX);
+        hf_list_push_front(&server->spare, &request->link);
+        server->spare_count++;
+    } else {
+        hf_buf_done(&request->head_text);
+        hf_buf_done(&request->body);
+        hf_free(request);
+    }
+    hf_connection_account(connection);
+}
+
+static void be_over(struct hf_connection *connection)
+{
+    const struct hf_http_server *server = connection->server;
+    hf_connection_release_request(connection);
+    connection->exchange.context = NULL;
+    connection->phase = connection->closes ? HF_PHASE_CLOSING : HF_PHASE_HEAD;
+    connection->read_by_ms = hf_shell_now(server->shell) + server->limits.idle_ms;
+    hf_shell_flush_later(server->shell, &connection->flush);
+}
+
+void hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
+                        const char *type, const struct hf_span *pieces, unsigned piece_count)
+{
+    struct hf_connection *connection = connection_of(exchange);
+    assert(connection->phase == HF_PHASE_ASKED);
+    hf_connection_answer(connection, status, headers, type, pieces, piece_count);
+    be_over(connection);
+}
+
+void hf_exchange_begin(struct hf_exchange *exchange, int status, const char *headers,
+                       const char *type)
+{
+    struct hf_connection *connection = connection_of(exchange);
+    assert(connection->phase == HF_PHASE_ASKED);
+    if (connection->is_old)
+        connection->closes = true; /* its end is the end of the body */
+    connection->is_chunked = !connection->is_old;
+    connection->phase = HF_PHASE_STREAM;
+    add_head(connection, status, headers, type);
+    add_text(connection, connection->is_chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+    check_bounds(connection);
+    hf_connection_release_request(connection);
+    hf_shell_flush_later(connection->server->shell, &connection->flush);
+}
+
+void hf_exchange_write(struct hf_exchange *exchange, const struct hf_span *pieces,
+                       unsigned piece_count)
+{
+    static const char hex[] = "0123456789abcdef";
+    struct hf_connection *connection = connection_of(exchange);
+    size_t length = 0;
+    assert(connection->phase == HF_PHASE_STREAM);
+    for (unsigned i = 0; i < piece_count; i++)
+        length += pieces[i].n;
+    if (!length || connection->is_bodiless || connection->is_broken)
+        return; /* an empty chunk would be the last one */
+    if (connection->is_chunked) {
+        char size[2 * sizeof length + 2];
+        size_t at = sizeof size;
+        size[--at] = '\n';
+        size[--at] = '\r';
+        for (size_t left = length; left; left >>= 4)
+            size[--at] = hex[left & 15];
+        hf_connection_add(connection, (struct hf_span) { size + at, sizeof size - at });
+    }
+    put(connection, pieces, piece_count, length);
+    if (connection->is_chunked)
+        add_text(connection, "\r\n");
+    check_bounds(connection);
+    hf_shell_flush_later(connection->server->shell, &connection->flush);
+}
+
+void hf_exchange_end(struct hf_exchange *exchange)
+{
+    struct hf_connection *connection = connection_of(exchange);
+    assert(connection->phase == HF_PHASE_STREAM);
+    if (connection->is_chunked && !connection->is_bodiless)
+        add_text(connection, "0\r\n\r\n");
+    be_over(connection);
+}
+
+void hf_exchange_close_after(struct hf_exchange *exchange)
+{
+    connection_of(exchange)->closes = true;
+}
+
+const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange)
+{
+    const struct hf_connection *connection =
+        HF_ITEM(exchange, const struct hf_connection, exchange);
+    assert(connection->phase == HF_PHASE_ASKED);
+    return &connection->request->head;
+}
+
+struct hf_span hf_exchange_body(const struct hf_exchange *exchange)
+{
+    const struct hf_connection *connection =
+        HF_ITEM(exchange, const struct hf_connection, exchange);
+    assert(connection->phase == HF_PHASE_ASKED);
+    return hf_buf_span(&connection->request->body);
+}
+
+void hf_exchange_set_context(struct hf_exchange *exchange, void *context)
+{
+    exchange->context = context;
+}
+
+void *hf_exchange_context(const struct hf_exchange *exchange)
+{
+    return exchange->context;
+}
