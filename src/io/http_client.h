@@ -9,6 +9,7 @@
  *    any number of times, `over` exactly once; none after hf_fetch_abort.
  * 2. `head` is told only when the empty line after it was seen.
  * 3. Events come from the loop, never from inside hf_fetch_start or hf_fetch_abort.
+ * 4. Inside an event everything may be started, aborted and freed, the client itself too.
  */
 #ifndef HF_IO_HTTP_CLIENT_H
 #define HF_IO_HTTP_CLIENT_H
@@ -42,17 +43,19 @@ struct hf_fetch_spec {
     const char *url;
     const char *const *headers; /* NULL-terminated "Name: value"; copied */
     const struct hf_span *body; /* pieces; copied once */
-    unsigned body_count;
+    unsigned body_count;        /* 0 unless POST */
 };
 
 struct hf_fetch_end {
-    enum hf_sent sent; /* how much of the request may have reached the peer */
+    enum hf_sent sent; /* how much of the request may have reached the peer. PART with a status: it
+                        * answered before it had read everything */
     int status;        /* 0: no whole head came */
     bool is_whole;     /* the answer came to its end, as far as HTTP can tell */
-    const char *why;   /* for people: "connection refused", "TLS: …"; never with secrets */
+    const char *why;   /* for people: "connection refused", "TLS: …"; never with secrets; "" when
+                        * whole; good until `over` returns */
 };
 
-struct hf_fetch_events {
+struct hf_fetch_events {            /* NULL where nobody listens, but for `over` */
     void (*sending)(void *context); /* connected: from now on bytes may leave */
     void (*head)(void *context, int status);
     void (*bytes)(void *context, struct hf_span bytes);

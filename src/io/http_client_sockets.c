@@ -1,0 +1,165 @@
+/* http_client_sockets.c - see http_client_sockets.h. */
+#include "io/http_client_sockets.h"
+#include <assert.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+struct hf_socket {
+    struct hf_sockets *sockets;
+    void *owner;
+    int fd;        /* libcurl's number */
+    int copy;      /* ours, the same open socket */
+    ino_t inode;   /* tells whether libcurl's number still means this socket */
+    bool is_guest; /* made by libcurl: it lives as long as it is wanted */
+    bool is_idle;  /* nobody uses the connection, libcurl keeps it */
+    unsigned wanted;
+    struct hf_watch *watch;
+    struct hf_alarm idle;
+    uint32_t keep_alive_ms;
+};
+
+void hf_sockets_init(struct hf_sockets *sockets, struct hf_loop *loop,
+                     void (*on_ready)(void *owner, int fd, unsigned events))
+{
+    *sockets = (struct hf_sockets) { .loop = loop, .on_ready = on_ready };
+}
+
+static void forget(struct hf_socket *socket)
+{
+    socket->sockets->by_fd[socket->fd] = NULL;
+    hf_alarm_set(&socket->idle, 0);
+    hf_watch_free(socket->watch);
+    close(socket->copy);
+    hf_free(socket);
+}
+
+void hf_sockets_leave(struct hf_sockets *sockets, const void *owner)
+{
+    for (size_t i = 0; i < sockets->cap; i++) {
+        if (sockets->by_fd[i] && sockets->by_fd[i]->owner == owner)
+            forget(sockets->by_fd[i]);
+    }
+}
+
+void hf_sockets_done(struct hf_sockets *sockets)
+{
+    for (size_t i = 0; i < sockets->cap; i++)
+        assert(!sockets->by_fd[i]);
+    hf_free(sockets->by_fd);
+    *sockets = (struct hf_sockets) { .loop = NULL };
+}
+
+/* libcurl sees it when it wants to use the connection, or its first write fails: either way no
+ * byte of a request has left, and it connects anew. */
+static void retire(void *context)
+{
+    struct hf_socket *socket = context;
+    (void)shutdown(socket->copy, SHUT_RDWR);
+    hf_watch_set(socket->watch, 0);
+    hf_alarm_set(&socket->idle, 0);
+}
+
+static void on_ready(void *context, unsigned events)
+{
+    struct hf_socket *socket = context;
+    if (socket->is_idle)
+        retire(socket); /* nobody asked for anything, so these are its last words */
+    else
+        socket->sockets->on_ready(socket->owner, socket->fd, events);
+}
+
+static struct hf_socket *find(const struct hf_sockets *sockets, int fd)
+{
+    return (size_t)fd < sockets->cap ? sockets->by_fd[fd] : NULL;
+}
+
+static struct hf_socket *add(struct hf_sockets *sockets, int fd, void *owner)
+{
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return NULL;
+    if ((size_t)fd >= sockets->cap) {
+        const size_t cap = (size_t)fd * 2 + 16;
+        sockets->by_fd = hf_realloc(sockets->by_fd, cap * sizeof *sockets->by_fd);
+        memset(sockets->by_fd + sockets->cap, 0, (cap - sockets->cap) * sizeof *sockets->by_fd);
+        sockets->cap = cap;
+    }
+    struct stat about = { .st_ino = 0 };
+    (void)fstat(copy, &about);
+    struct hf_socket *socket = hf_new(struct hf_socket);
+    *socket = (struct hf_socket) {
+        .sockets = sockets, .owner = owner, .fd = fd, .copy = copy, .inode = about.st_ino
+    };
+    socket->watch = hf_watch_new(sockets->loop, copy, on_ready, socket);
+    hf_alarm_init(&socket->idle, sockets->loop, retire, socket);
+    sockets->by_fd[fd] = socket;
+    return socket;
+}
+
+static void set_wanted(struct hf_socket *socket, unsigned events)
+{
+    socket->wanted = events;
+    /* what is idle is watched too: see retire() */
+    hf_watch_set(socket->watch, events ? events : (unsigned)HF_READABLE);
+}
+
+int hf_sockets_open(struct hf_sockets *sockets, void *owner, uint32_t keep_alive_ms, int family,
+                    int type, int protocol)
+{
+    const int fd = socket(family, type | SOCK_CLOEXEC, protocol);
+    if (fd < 0)
+        return -1;
+    /* The number of one that libcurl closed without a word. libcurl believes that it is watched
+     * already, and will not ask again. */
+    struct hf_socket *old = find(sockets, fd);
+    const unsigned wanted = old ? old->wanted : 0;
+    if (old)
+        forget(old);
+    struct hf_socket *socket = add(sockets, fd, owner);
+    if (!socket) {
+        close(fd);
+        return -1;
+    }
+    socket->keep_alive_ms = keep_alive_ms;
+    if (wanted)
+        set_wanted(socket, wanted);
+    return fd;
+}
+
+void hf_sockets_close(struct hf_sockets *sockets, int fd)
+{
+    struct hf_socket *socket = find(sockets, fd);
+    if (socket)
+        forget(socket);
+    close(fd);
+}
+
+static bool is_closed_by_libcurl(const struct hf_socket *socket)
+{
+    struct stat about;
+    return fstat(socket->fd, &about) != 0 || !S_ISSOCK(about.st_mode) ||
+           about.st_ino != socket->inode;
+}
+
+void hf_sockets_want(struct hf_sockets *sockets, void *owner, int fd, unsigned events)
+{
+    assert(fd >= 0);
+    struct hf_socket *socket = find(sockets, fd);
+    if (!socket && events) {
+        socket = add(sockets, fd, owner);
+        if (socket)
+            socket->is_guest = true;
+    }
+    if (!socket)
+        return;
+    if (!events && (socket->is_guest || is_closed_by_libcurl(socket))) {
+        forget(socket);
+        return;
+    }
+    set_wanted(socket, events);
+    socket->is_idle = !events;
+    hf_alarm_set(&socket->idle, events ? 0 : hf_loop_now_ms(sockets->loop) + socket->keep_alive_ms);
+}
