@@ -272,8 +272,8 @@ bool hf_option_set(const struct hf_option *option, void *root, struct hf_span js
         [HF_OPTION_PAIRS] = hf_setting_pairs, [HF_OPTION_INHERIT] = set_inherit,
         [HF_OPTION_STATUSES] = set_statuses,  [HF_OPTION_TOKENS] = hf_setting_tokens,
     };
-    struct hf_setting s = { option, root, variables, ret_fault };
     *ret_fault = (struct hf_option_fault) { .at = json.p };
+    struct hf_setting s = { option, root, variables, ret_fault };
     return setters[option->type](&s, json);
 }
 

@@ -75,6 +75,7 @@ TEST(a_server_is_a_command_or_a_url_and_says_so_if_it_is_neither_or_both)
         { "\"url\":\"http://x\",\"headers\":{\"K\":\"${BREAK}\"}",
           "headers.K: the value of a header holds a line break or another control character" },
         { "\"url\":\"http://x\",\"headers\":{\"K\":\"a\\r\\nX: y\"}", "holds a line break" },
+        { "\"url\":\"http://x\",\"headers\":{\"K\":\"a\\u007f\"}", "another control character" },
         { "\"url\":\"http://x\",\"headers\":{\"K\":\"\"}",
           "headers.K: the value of a header is e" },
         { "\"url\":\"http://x\",\"headers\":{\"K\":\"${NOPE}\"}",
