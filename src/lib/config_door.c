@@ -239,8 +239,6 @@ static const char *const *deny_rule(char **globs)
 
 struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_spec_room *room)
 {
-    static const char remote[] = "it is a remote server, and this version runs commands only";
-    const char *problem = config->url && !config->problem ? remote : config->problem;
     room->renames = renames_of(config->rename, config->rename_count);
     room->descriptions = renames_of(config->describe, config->describe_count);
     return (struct hf_server_spec) {
@@ -253,7 +251,8 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
         .descriptions = room->descriptions,
         .description_count = config->describe_count,
         .disabled = config->disabled,
-        .problem = problem,
+        .is_remote = config->url != NULL,
+        .problem = config->problem,
         .problem_may_pass = config->problem_may_pass,
         .shell = config,
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "backend/http.h"
 #include "backend/stdio.h"
 #include "front/stdio.h"
 #include "io/shell.h"
@@ -26,6 +27,7 @@ struct hf {
     struct hf_log *log;
     struct hf_link clients;
     struct hf_stdio_front *front;
+    struct hf_http_client *http; /* NULL until the first remote server */
     bool is_pumping, is_stopping, is_hasty;
 };
 
@@ -71,23 +73,42 @@ static void send_to_client(struct hf_sink *sink, const struct hf_effect *effect)
     client->on_message(client->context, message.p, message.n);
 }
 
+static void start_runtime(struct hf *hf, struct hf_runtime *runtime)
+{
+    const struct hf_server_config *config = hf_server_shell(hf_runtime_server(runtime));
+    const size_t message_max = hf->limits.max_message_bytes;
+    if (!hf_runtime_is_remote(runtime)) {
+        (void)hf_child_start(&hf->shell, runtime, config, message_max, on_server_stderr, hf);
+        return;
+    }
+    if (!hf->http)
+        hf->http = hf_http_client_new(hf->shell.loop);
+    (void)hf_distant_start(&hf->shell, hf->http, runtime, config, message_max);
+}
+
+static void release_runtime(struct hf_runtime *runtime)
+{
+    if (hf_runtime_is_remote(runtime))
+        hf_distant_free(hf_runtime_shell(runtime));
+    else
+        hf_child_free(hf_runtime_shell(runtime));
+}
+
 static void perform(struct hf *hf, const struct hf_effect *effect)
 {
     switch (effect->kind) {
-    case HF_DO_SPAWN:
-        (void)hf_child_start(&hf->shell, effect->runtime,
-                             hf_server_shell(hf_runtime_server(effect->runtime)),
-                             hf->limits.max_message_bytes, on_server_stderr, hf);
+    case HF_DO_SPAWN: start_runtime(hf, effect->runtime); break;
+    case HF_DO_POST:
+        hf_distant_post(hf_runtime_shell(hf_post_runtime(effect->post)), effect->post);
         break;
+    case HF_DO_ABORT: hf_distant_abort(effect->post); break;
+    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, hf_shell_now(&hf->shell)); break;
     case HF_DO_WRITE:
     case HF_DO_STEAL:
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
     case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;
-    case HF_DO_POST:
-    case HF_DO_ABORT:
-    case HF_DO_HANG_UP: assert(0 && "no server is remote yet"); break;
-    case HF_DO_RELEASE: hf_child_free(hf_runtime_shell(effect->runtime)); break;
+    case HF_DO_RELEASE: release_runtime(effect->runtime); break;
     case HF_DO_SEND: {
         struct hf_sink *sink = hf_session_shell(effect->session);
         sink->send(sink, effect);
@@ -284,7 +305,7 @@ static void release_all(struct hf *hf)
 {
     struct hf_runtime *runtime = NULL;
     while ((runtime = hf_engine_next_runtime(hf->shell.engine, runtime)))
-        hf_child_free(hf_runtime_shell(runtime));
+        release_runtime(runtime);
     for (struct hf_server *server = NULL;
          (server = hf_engine_next_server(hf->shell.engine, server));) {
         struct hf_server_config *config = hf_server_shell(server);
@@ -325,6 +346,7 @@ void hf_close(struct hf *hf)
     }
     free_closed_clients(hf);
     release_all(hf);
+    hf_http_client_free(hf->http);
     free_the_dead(hf);
     hf_engine_free(hf->shell.engine);
     hf_alarm_set(&hf->alarm, 0);

@@ -1,0 +1,323 @@
+/* http.c - see http.h. */
+#include "backend/http.h"
+#include <stdlib.h>
+#include <string.h>
+#include "base/strings.h"
+#include "base/url.h"
+#include "wire/sse.h"
+
+enum { CONNECT_MS = 10000, HEADER_LINE_MAX = 64 * 1024 };
+
+struct hf_distant {
+    struct hf_flush flush; /* freed like everybody else on the loop */
+    struct hf_shell *shell;
+    struct hf_runtime *runtime;
+    struct hf_peer *peer;
+    char *url;
+    char **headers; /* of the config, "Name: value" */
+    size_t message_max;
+    struct hf_link exchanges;
+};
+
+struct exchange { /* one post on its way */
+    struct hf_flush flush;
+    struct hf_link link; /* in distant->exchanges */
+    struct hf_distant *distant;
+    struct hf_post *post; /* NULL: over or aborted */
+    struct hf_fetch *fetch;
+    struct hf_sse *sse; /* the answer is a stream of events */
+    struct hf_buf body; /* else it is one message */
+    struct hf_json_skim skim;
+    bool is_over_limit;
+    int64_t retry_after_ms;
+};
+
+/* ---- what comes back ---- */
+
+static void end_exchange(struct exchange *exchange)
+{
+    hf_unlink(&exchange->link);
+    exchange->post = NULL;
+    exchange->fetch = NULL;
+    hf_sse_free(exchange->sse);
+    exchange->sse = NULL;
+    hf_buf_done(&exchange->body);
+    hf_shell_free_later(exchange->distant->shell, &exchange->flush);
+}
+
+static void on_sending(void *context)
+{
+    struct exchange *exchange = context;
+    struct hf_shell *shell = exchange->distant->shell;
+    hf_post_sending(exchange->post, hf_shell_now(shell));
+    hf_shell_pump(shell);
+}
+
+/* Seconds, or nothing: the form with a date is not worth a calendar. */
+static int64_t retry_after(const struct hf_fetch *fetch)
+{
+    const struct hf_span value = hf_fetch_header(fetch, "retry-after");
+    int64_t seconds = 0;
+    if (!value.p || value.n == 0 || value.n > 6)
+        return -1;
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] < '0' || value.p[i] > '9')
+            return -1;
+        seconds = seconds * 10 + (value.p[i] - '0');
+    }
+    return seconds * 1000;
+}
+
+static bool is_event_stream(struct hf_span type)
+{
+    static const char name[] = "text/event-stream";
+    return type.n >= sizeof name - 1 && strncasecmp(type.p, name, sizeof name - 1) == 0;
+}
+
+static void on_head(void *context, int status)
+{
+    struct exchange *exchange = context;
+    struct hf_shell *shell = exchange->distant->shell;
+    const bool is_stream =
+        status < 300 && is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
+    if (is_stream)
+        exchange->sse = hf_sse_new(exchange->distant->message_max);
+    exchange->retry_after_ms = retry_after(exchange->fetch);
+    hf_post_head(exchange->post, status, is_stream,
+                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_now(shell));
+    hf_shell_pump(shell);
+}
+
+/* Where the older transport wants its messages: another host would get them without being asked. */
+static void take_endpoint(struct exchange *exchange, struct hf_span where)
+{
+    struct hf_distant *distant = exchange->distant;
+    struct hf_url base, other;
+    struct hf_err err;
+    struct hf_buf url;
+    hf_buf_init(&url, HEADER_LINE_MAX);
+    if (!hf_url_read(hf_span_of(distant->url), &base, &err) || where.n == 0 ||
+        where.n > HEADER_LINE_MAX / 2)
+        goto out;
+    if (where.p[0] == '/' && !(where.n > 1 && where.p[1] == '/')) {
+        const char *rest = base.rest.p;
+        hf_buf_add(&url, (struct hf_span) { distant->url, (size_t)(rest - distant->url) });
+        hf_buf_add(&url, where);
+    } else if (hf_url_read(where, &other, &err)) {
+        if (!hf_span_eq(base.scheme, other.scheme) ||
+            !hf_span_eq(base.authority.host, other.authority.host) ||
+            base.authority.port != other.authority.port)
+            goto out;
+        hf_buf_add(&url, where);
+    } else { /* relative to the path */
+        struct hf_span dir = base.rest;
+        while (dir.n && dir.p[dir.n - 1] != '/')
+            dir.n--;
+        hf_buf_add(&url, (struct hf_span) { distant->url, (size_t)(base.rest.p - distant->url) });
+        hf_buf_add(&url, dir.n ? dir : HF_SPAN("/"));
+        hf_buf_add(&url, where);
+    }
+    hf_post_endpoint(exchange->post, hf_buf_span(&url), hf_shell_now(distant->shell));
+out:
+    hf_buf_done(&url);
+}
+
+static void take_event(struct exchange *exchange, const struct hf_sse_event *event)
+{
+    struct hf_shell *shell = exchange->distant->shell;
+    if (event->id.p || event->retry_ms >= 0)
+        hf_post_mark(exchange->post, event->id, event->retry_ms);
+    if (hf_span_is(event->name, "endpoint"))
+        take_endpoint(exchange, event->data);
+    else if (event->data.n)
+        hf_post_message(exchange->post, event->data, hf_shell_now(shell));
+}
+
+static void take_events(struct exchange *exchange, struct hf_span bytes)
+{
+    struct hf_shell *shell = exchange->distant->shell;
+    struct hf_sse_event event;
+    while (exchange->post) {
+        switch (hf_sse_next(exchange->sse, &bytes, &event)) {
+        case HF_SSE_NONE: return;
+        case HF_SSE_EVENT: take_event(exchange, &event); break;
+        case HF_SSE_OVER:
+            hf_post_message_over(exchange->post, hf_sse_over(exchange->sse), hf_shell_now(shell));
+            break;
+        }
+        hf_shell_pump(shell);
+    }
+}
+
+static void on_bytes(void *context, struct hf_span bytes)
+{
+    struct exchange *exchange = context;
+    if (exchange->sse) {
+        take_events(exchange, bytes);
+        return;
+    }
+    if (!exchange->is_over_limit && hf_buf_try_add(&exchange->body, bytes))
+        return;
+    if (!exchange->is_over_limit) {
+        exchange->is_over_limit = true;
+        hf_json_skim_init(&exchange->skim);
+        hf_json_skim_feed(&exchange->skim, hf_buf_span(&exchange->body));
+        hf_buf_done(&exchange->body);
+        hf_buf_init(&exchange->body, exchange->distant->message_max);
+    }
+    hf_json_skim_feed(&exchange->skim, bytes);
+}
+
+static void on_over(void *context, const struct hf_fetch_end *end)
+{
+    struct exchange *exchange = context;
+    struct hf_shell *shell = exchange->distant->shell;
+    const uint64_t now = hf_shell_now(shell);
+    exchange->fetch = NULL;
+    if (end->is_whole && exchange->is_over_limit)
+        hf_post_message_over(exchange->post, &exchange->skim, now);
+    else if (end->is_whole && hf_buf_len(&exchange->body))
+        hf_post_message(exchange->post, hf_buf_span(&exchange->body), now);
+    const struct hf_post_end over = {
+        .sent = end->sent,
+        .status = end->status,
+        .is_whole = end->is_whole,
+        .retry_after_ms = exchange->retry_after_ms,
+        .why = end->why ? end->why : "the connection was lost",
+    };
+    /* its message may have been the last word: then nobody is left to be told of the end */
+    hf_shell_pump(shell);
+    if (exchange->post) {
+        struct hf_post *post = exchange->post;
+        exchange->post = NULL;
+        hf_post_set_shell(post, NULL);
+        hf_post_over(post, &over, now);
+        hf_shell_pump(shell);
+    }
+    end_exchange(exchange);
+}
+
+static const struct hf_fetch_events fetch_events = {
+    .sending = on_sending,
+    .head = on_head,
+    .bytes = on_bytes,
+    .over = on_over,
+};
+
+/* ---- what goes out ---- */
+
+static void add_header(char ***headers, const char *name, struct hf_span value)
+{
+    struct hf_buf line;
+    if (!value.p)
+        return;
+    hf_buf_init(&line, HEADER_LINE_MAX);
+    hf_buf_printf(&line, "%s: ", name);
+    if (hf_buf_try_add(&line, value))
+        hf_strings_add(headers, hf_span_dup(hf_buf_span(&line)));
+    hf_buf_done(&line);
+}
+
+static char **headers_of(const struct hf_distant *distant, const struct hf_post_request *request)
+{
+    char **headers = hf_strings_copy(distant->headers);
+    if (request->verb == HF_POST_MESSAGE) {
+        add_header(&headers, "Content-Type", HF_SPAN("application/json"));
+        add_header(&headers, "Accept", HF_SPAN("application/json, text/event-stream"));
+    } else if (request->verb != HF_POST_GOODBYE) {
+        add_header(&headers, "Accept", HF_SPAN("text/event-stream"));
+    }
+    add_header(&headers, "Mcp-Session-Id", request->session_id);
+    add_header(&headers, "MCP-Protocol-Version", request->version);
+    add_header(&headers, "Last-Event-ID", request->last_event_id);
+    return headers;
+}
+
+void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
+{
+    static const enum hf_verb verbs[] = {
+        [HF_POST_MESSAGE] = HF_VERB_POST,
+        [HF_POST_LISTEN] = HF_VERB_GET,
+        [HF_POST_RESUME] = HF_VERB_GET,
+        [HF_POST_GOODBYE] = HF_VERB_DELETE,
+    };
+    struct hf_post_request request;
+    hf_post_request(post, &request);
+    struct exchange *exchange = hf_new(struct exchange);
+    hf_link_init(&exchange->flush.link);
+    hf_list_push(&distant->exchanges, &exchange->link);
+    exchange->distant = distant;
+    exchange->post = post;
+    exchange->retry_after_ms = -1;
+    hf_buf_init(&exchange->body, distant->message_max);
+    hf_post_set_shell(post, exchange);
+    char **headers = headers_of(distant, &request);
+    char *endpoint = request.endpoint.p ? hf_span_dup(request.endpoint) : NULL;
+    const struct hf_fetch_spec spec = {
+        .verb = verbs[request.verb],
+        .url = endpoint ? endpoint : distant->url,
+        .headers = (const char *const *)headers,
+        .body = request.pieces,
+        .body_count = request.piece_count,
+    };
+    exchange->fetch = hf_fetch_start(distant->peer, &spec, &fetch_events, exchange);
+    hf_free(endpoint);
+    hf_strings_free(headers);
+}
+
+void hf_distant_abort(struct hf_post *post)
+{
+    struct exchange *exchange = hf_post_shell(post);
+    if (!exchange || !exchange->post)
+        return;
+    if (!exchange->fetch) { /* its last bytes are being taken: on_over lets go of it */
+        exchange->post = NULL;
+        return;
+    }
+    hf_fetch_abort(exchange->fetch);
+    end_exchange(exchange);
+}
+
+/* ---- coming and going ---- */
+
+struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
+                                    struct hf_runtime *runtime,
+                                    const struct hf_server_config *config, size_t message_max)
+{
+    struct hf_distant *distant = hf_new(struct hf_distant);
+    hf_link_init(&distant->flush.link);
+    hf_link_init(&distant->exchanges);
+    distant->shell = shell;
+    distant->runtime = runtime;
+    distant->url = hf_strdup(config->url);
+    distant->headers = hf_strings_new();
+    distant->message_max = message_max;
+    for (size_t i = 0; i < config->headers_count; i++)
+        add_header(&distant->headers, config->headers[i].key, hf_span_of(config->headers[i].value));
+    hf_runtime_set_shell(runtime, distant);
+    const struct hf_peer_spec spec = {
+        .ca = config->ca,
+        .proxy = config->proxy,
+        .connect_ms = CONNECT_MS,
+        .keep_alive_ms = config->keep_alive_ms,
+    };
+    struct hf_err err;
+    distant->peer = hf_peer_new(client, &spec, &err);
+    if (distant->peer)
+        hf_runtime_started(runtime, 0, hf_shell_now(shell));
+    else
+        hf_runtime_no_exec(runtime, err.text, hf_shell_now(shell));
+    return distant;
+}
+
+void hf_distant_free(struct hf_distant *distant)
+{
+    if (!distant)
+        return;
+    hf_peer_free(distant->peer); /* tells nobody of what it aborts */
+    while (!hf_list_empty(&distant->exchanges))
+        end_exchange(HF_LIST_FIRST(&distant->exchanges, struct exchange, link));
+    hf_strings_free(distant->headers);
+    hf_free(distant->url);
+    hf_shell_free_later(distant->shell, &distant->flush); /* one of its callbacks may be running */
+}
