@@ -12,13 +12,10 @@ static int run(int argc, char **argv)
 {
     struct line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "check", argc, argv)) {
-        if (line.command || line.name)
-            fprintf(stderr, "holdfast check: takes only -c FILE and options\n");
-        else if (!line_read_file(&line, "check"))
-            code = EXIT_FAILED;
-        else
-            code = hf_config_check(line.config, say, NULL) ? EXIT_FAILED : EXIT_WELL;
+    if (line_read(&line, "check", argc, argv) && line_is_plain(&line, "check")) {
+        const bool is_good =
+            line_read_file(&line, "check") && hf_config_check(line.config, say, NULL) == 0;
+        code = is_good ? EXIT_WELL : EXIT_FAILED;
     }
     line_done(&line);
     return code;

@@ -10,6 +10,9 @@ static int run(int argc, char **argv)
     if (line_read(&line, "run", argc, argv)) {
         if (!line.command || !line.command[0])
             fprintf(stderr, "holdfast run: which server? holdfast run -- CMD ARGS…\n");
+        else if (line.word)
+            fprintf(stderr, "holdfast run: what is meant by %s? The command comes after --\n",
+                    line.word);
         else if (line.file)
             fprintf(stderr, "holdfast run: takes no -c FILE; `holdfast stdio -c FILE` does\n");
         else if (!hf_config_command(line.config, line.name, line.command, error))
@@ -23,7 +26,7 @@ static int run(int argc, char **argv)
 
 const struct command command_run = {
     .name = "run",
-    .usage = "holdfast run [--name N] [OPTIONS] -- CMD ARGS…",
+    .usage = "holdfast run [--name N] [OPTIONS] -- CMD...",
     .summary = "one server over stdio, kept alive",
     .help =
         "Starts CMD as an MCP server and stands between it and the client on stdin and stdout.\n"

@@ -1,20 +1,12 @@
 /* cmd_stdio.c - `holdfast stdio`: many servers behind one client. */
-#include <stdio.h>
 #include "command.h"
 
 static int run(int argc, char **argv)
 {
     struct line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "stdio", argc, argv)) {
-        if (line.command || line.name)
-            fprintf(stderr, "holdfast stdio: takes its servers from -c FILE; "
-                            "`holdfast run -- CMD` takes one from the command line\n");
-        else if (!line_read_file(&line, "stdio"))
-            code = EXIT_FAILED;
-        else
-            code = serve_stdio(&line, NULL, "stdio");
-    }
+    if (line_read(&line, "stdio", argc, argv) && line_is_plain(&line, "stdio"))
+        code = line_read_file(&line, "stdio") ? serve_stdio(&line, NULL, "stdio") : EXIT_FAILED;
     line_done(&line);
     return code;
 }

@@ -18,15 +18,16 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_run, command_stdio, command_check, command_token,
-    command_version;
+extern const struct command command_run, command_stdio, command_bridge, command_check,
+    command_token, command_version;
 
-/* ---- what run, stdio and check have in common ---- */
+/* ---- what those with options have in common ---- */
 
 struct line { /* a command line, read */
     struct hf_config *config;
     const char *file; /* -c FILE */
     const char *name; /* --name N */
+    const char *word; /* the one argument that is no option */
     char **command;   /* after "--", ended by NULL */
     int argc;         /* as it was given: a reload reads it again */
     char **argv;
@@ -35,6 +36,8 @@ struct line { /* a command line, read */
 /* Options into `config`; what is wrong is said on stderr and false returned. Free with line_done.
  */
 bool line_read(struct line *line, const char *who, int argc, char **argv);
+/* Whether there is nothing but -c FILE and options, which is said if there is. */
+bool line_is_plain(const struct line *line, const char *who);
 void line_done(struct line *line);
 /* The file of -c, else the usual one, into the config. */
 bool line_read_file(struct line *line, const char *who);

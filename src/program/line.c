@@ -1,4 +1,4 @@
-/* line.c - command lines: `holdfast COMMAND [-c FILE] [--OPTION VALUE]… [-- CMD…]`. */
+/* line.c - command lines: `holdfast COMMAND [WORD] [-c FILE] [--OPTION VALUE]… [-- CMD…]`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,9 @@ static int read_option(struct line *line, const char *who, char **argv)
         line->file = value;
     } else if (!strcmp(option, "--name")) {
         line->name = value;
-    } else if (!hf_config_set(line->config, option + 2, value, error)) {
+    } else if (!strcmp(option, "--header")
+                   ? !hf_config_header(line->config, value, error)
+                   : !hf_config_set(line->config, option + 2, value, error)) {
         fprintf(stderr, "holdfast %s: %s\n", who, error);
         return 0;
     }
@@ -44,14 +46,25 @@ bool line_read(struct line *line, const char *who, int argc, char **argv)
             return true;
         }
         const bool is_option = !strcmp(argv[i], "-c") || !strncmp(argv[i], "--", 2);
-        if (!is_option)
+        if (!is_option && (line->word || argv[i][0] == '-'))
             return complain(who, "what is meant by ", argv[i]);
-        const int used = read_option(line, who, argv + i);
+        if (!is_option)
+            line->word = argv[i];
+        const int used = is_option ? read_option(line, who, argv + i) : 1;
         if (used == 0)
             return false;
         i += used;
     }
     return true;
+}
+
+bool line_is_plain(const struct line *line, const char *who)
+{
+    if (line->word)
+        return complain(who, "what is meant by ", line->word);
+    return !(line->command || line->name) ||
+           complain(who, "takes its servers from -c FILE, and not ",
+                    line->name ? "--name" : "a command");
 }
 
 void line_done(struct line *line)

@@ -1,4 +1,4 @@
-/* serve.c - the process around a stdio front: signals, logs, and the end. */
+/* serve.c - the process around a front: signals, logs, and the end. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -22,26 +22,43 @@ static void on_hangup(void *context)
     line_done(&again);
 }
 
-int serve_stdio(const struct line *line, const char *server, const char *who)
+/* NULL after saying why not. */
+static struct hf *start(const struct line *line, const char *who)
 {
     char error[HF_ERROR_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
     /* What a killed guard leaves behind falls to us, so that nothing outlives us. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct hf *hf = hf_open(line->config, error);
-    if (!hf || !hf_log_to(hf, STDERR_FILENO, error) ||
-        !hf_serve_stdio(hf, server, STDIN_FILENO, STDOUT_FILENO, error)) {
-        fprintf(stderr, "holdfast %s: %s\n", who, error);
-        hf_close(hf);
-        return EXIT_FAILED;
-    }
+    if (hf && hf_log_to(hf, STDERR_FILENO, error))
+        return hf;
+    fprintf(stderr, "holdfast %s: %s\n", who, error);
+    hf_close(hf);
+    return NULL;
+}
+
+static void run(struct hf *hf, const struct line *line, const char *who, bool reloads)
+{
+    struct reload reload = { hf, line, who };
     if (!hf_stop_on_signal(hf, SIGTERM) || !hf_stop_on_signal(hf, SIGINT))
         fprintf(stderr, "holdfast %s: signals cannot be watched; they end it at once\n", who);
-    struct reload reload = { hf, line, who };
-    if (!server && !hf_on_signal(hf, SIGHUP, on_hangup, &reload))
+    if (reloads && !hf_on_signal(hf, SIGHUP, on_hangup, &reload))
         fprintf(stderr, "holdfast %s: SIGHUP cannot be watched; it will not reload the file\n",
                 who);
     hf_run(hf);
+}
+
+int serve_stdio(const struct line *line, const char *server, const char *who)
+{
+    char error[HF_ERROR_SIZE];
+    struct hf *hf = start(line, who);
+    if (!hf)
+        return EXIT_FAILED;
+    const bool serves = hf_serve_stdio(hf, server, STDIN_FILENO, STDOUT_FILENO, error);
+    if (serves)
+        run(hf, line, who, !server);
+    else
+        fprintf(stderr, "holdfast %s: %s\n", who, error);
     hf_close(hf);
-    return EXIT_WELL;
+    return serves ? EXIT_WELL : EXIT_FAILED;
 }

@@ -87,7 +87,7 @@ test('stdio_refuses_a_broken_file_whole_and_says_why', async () => {
 });
 
 test('wrong_usage_is_exit_2', async () => {
-  for (const args of [['run'], ['run', '--'], ['run', '--no-such-option', '--', 'true'], ['run', '--wait-ms', 'soon', '--', 'true'], ['check', '--frobnicate']]) {
+  for (const args of [['run'], ['run', '--'], ['run', '--no-such-option', '--', 'true'], ['run', '--wait-ms', 'soon', '--', 'true'], ['check', '--frobnicate'], ['check', 'x'], ['stdio', 'x'], ['run', 'x', '--', 'true']]) {
     const done = await command(args);
     assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
     assert.ok(done.stderr.length > 10);
