@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -53,18 +54,35 @@ static void report_exec_failed(struct guard *g, enum hf_guard_stage stage, int e
                   .news = HF_GUARD_EXEC_FAILED, .stage = (uint32_t)stage, .value = error });
 }
 
+struct wishes {         /* how the server is to be started */
+    const char *cwd;    /* NULL: as we were */
+    const char *nofile; /* how many descriptors it may have; NULL: as we were */
+    char **argv;
+};
+
+static void set_nofile(const char *digits)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = strtoul(digits, NULL, 10);
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* In the new process. The empty mask and the default dispositions are the server's right: it must
  * not inherit that its guard is deaf. */
-static _Noreturn void become_server(const char *cwd, char **argv, int verdict)
+static _Noreturn void become_server(const struct wishes *wishes, int verdict)
 {
     struct hf_guard_report why = { .news = HF_GUARD_EXEC_FAILED, .stage = HF_GUARD_AT_CHDIR };
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);
-    if (!cwd || chdir(cwd) == 0) {
+    if (wishes->nofile)
+        set_nofile(wishes->nofile);
+    if (!wishes->cwd || chdir(wishes->cwd) == 0) {
         why.stage = HF_GUARD_AT_EXEC;
         sigprocmask(SIG_SETMASK, &none, NULL);
-        execvp(argv[0], argv);
+        execvp(wishes->argv[0], wishes->argv);
     }
     why.value = errno;
     _exit(write(verdict, &why, sizeof why) == (ssize_t)sizeof why ? 127 : 126);
@@ -72,7 +90,7 @@ static _Noreturn void become_server(const char *cwd, char **argv, int verdict)
 
 /* fork and not vfork: a chdir or exec that hangs (a dead network mount) must not make the guard
  * deaf to its engine. It costs about 0.1 ms in a process this small. */
-static void start_server(struct guard *g, const char *cwd, char **argv)
+static void start_server(struct guard *g, const struct wishes *wishes)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -81,7 +99,7 @@ static void start_server(struct guard *g, const char *cwd, char **argv)
     }
     const pid_t pid = fork();
     if (pid == 0)
-        become_server(cwd, argv, ends[1]);
+        become_server(wishes, ends[1]);
     if (pid < 0) {
         report_exec_failed(g, HF_GUARD_AT_FORK, errno);
         close(ends[0]);
@@ -247,11 +265,16 @@ static void let_go(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int at = 1;
-    const char *cwd = NULL;
+    struct wishes wishes = { 0 };
     if (at + 1 < argc && strcmp(argv[at], "--cwd") == 0) {
-        cwd = argv[at + 1];
+        wishes.cwd = argv[at + 1];
         at += 2;
     }
+    if (at + 1 < argc && strcmp(argv[at], "--nofile") == 0) {
+        wishes.nofile = argv[at + 1];
+        at += 2;
+    }
+    wishes.argv = argv + at + 1;
     const bool is_usable = at + 1 < argc && strcmp(argv[at], "--") == 0;
     if (!is_usable || fcntl(HF_GUARD_CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
         static const char usage[] = HF_GUARD_NAME ": only holdfast can start this program\n";
@@ -267,7 +290,7 @@ int main(int argc, char **argv)
     if (g.signals < 0)
         report_exec_failed(&g, HF_GUARD_AT_FORK, errno);
     else
-        start_server(&g, cwd, argv + at + 1);
+        start_server(&g, &wishes);
     let_go(argc, argv);
     watch_over(&g);
     return 0;

@@ -5,8 +5,8 @@
  * half message. Both ends are built from the same tree and carried in the same file, so the
  * protocol has no version.
  *
- * Command line: holdfast-guard [--cwd DIR] -- COMMAND [ARGUMENT...]
- * The guard's environment is the server's environment.
+ * Command line: holdfast-guard [--cwd DIR] [--nofile N] -- COMMAND [ARGUMENT...]
+ * The guard's environment is the server's environment; N descriptors is what the server may have.
  *
  *   up:   (STARTED EXIT | EXEC_FAILED) ALL_GONE, with KILL_FAILED anywhere before ALL_GONE
  *   down: TERM and KILL, any number, any time; closing the socket means KILL and "nobody listens"

@@ -23,9 +23,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/buf.h"
 #include "guard/protocol.h"
 #include "io/adopt.h"
 #include "io/guard_blob.h"
+#include "io/nofile.h"
 
 /* The numbers are those of the guard's descriptors. */
 enum line { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, LINES };
@@ -307,13 +309,17 @@ static size_t count_of(char *const *list)
 }
 
 /* Shallow copies: posix_spawn takes pointers to characters it promises not to change. */
-static char **make_argv(const struct hf_proc_spec *spec)
+static char **make_argv(const struct hf_proc_spec *spec, char *nofile)
 {
-    char **argv = hf_new_array(char *, count_of(spec->argv) + 5), **next = argv;
+    char **argv = hf_new_array(char *, count_of(spec->argv) + 7), **next = argv;
     *next++ = (char *)(uintptr_t)HF_GUARD_NAME;
     if (spec->cwd) {
         *next++ = (char *)(uintptr_t) "--cwd";
         *next++ = (char *)(uintptr_t)spec->cwd;
+    }
+    if (*nofile) {
+        *next++ = (char *)(uintptr_t) "--nofile";
+        *next++ = nofile;
     }
     *next++ = (char *)(uintptr_t) "--";
     *next++ = (char *)(uintptr_t)spec->command;
@@ -346,7 +352,10 @@ static int spawn_guard(struct hf_proc *proc, const struct hf_proc_spec *spec, co
     int error = 0;
     for (int line = 0; line < LINES && !error; line++)
         error = posix_spawn_file_actions_adddup2(&actions, theirs[line], line);
-    char **argv = make_argv(spec), **envp = make_envp(spec, proc->mark);
+    char nofile[HF_DIGITS_MAX + 1] = "";
+    if (hf_nofile_before())
+        (void)snprintf(nofile, sizeof nofile, "%lu", hf_nofile_before());
+    char **argv = make_argv(spec, nofile), **envp = make_envp(spec, proc->mark);
     bool is_running = false;
     for (const char *const *path = hf_guard_paths(); *path && !error && !is_running; path++) {
         const int failed = posix_spawn(&proc->guard, *path, &actions, &attributes, argv, envp);

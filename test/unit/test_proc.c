@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include "io/guard_blob.h"
+#include "io/nofile.h"
 #include "proc_fixture.h"
 
 static void read_guard_exe(const struct world *w, char text[256])
@@ -385,5 +386,23 @@ TEST(a_grandchild_that_holds_the_pipe_reads_nothing_of_what_was_taken_back)
     kill((pid_t)atoi(w.out.text), SIGUSR1);
     WAIT(&w, w.is_all_gone && w.out.has_ended);
     CHECK(strstr(w.out.text, "\nread 0\n"));
+    end(&w);
+}
+
+TEST(a_server_may_have_as_many_descriptors_as_we_were_started_with_not_as_we_took)
+{
+    struct world w;
+    struct rlimit limit, now;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max > 300);
+    limit.rlim_cur = 300;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    hf_nofile_raise();
+    CHECK(getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == limit.rlim_max);
+    begin(&w);
+    REQUIRE(START(&w, "sh", "-c", "ulimit -Sn; ulimit -Hn"));
+    WAIT(&w, w.is_all_gone && w.out.has_ended);
+    char expected[64];
+    snprintf(expected, sizeof expected, "300\n%llu\n", (unsigned long long)limit.rlim_max);
+    CHECK(strcmp(w.out.text, expected) == 0);
     end(&w);
 }
