@@ -301,6 +301,16 @@ void hf_call_end(struct hf_call *call)
         hf_session_maybe_settle(session);
 }
 
+/* Once for each call of a client that was for a server, just before its answer. */
+static void count(struct hf_call *call, uint64_t *outcome)
+{
+    struct hf_stats *stats = &call->slot->server->stats;
+    const uint64_t now = call->engine->now_ms;
+    const uint64_t waits = call->stage == HF_CALL_WAITING ? now - call->waiting_since_ms : 0;
+    (*outcome)++;
+    hf_histogram_add(&stats->waiting, call->waited_ms + waits);
+}
+
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...)
 {
@@ -310,7 +320,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     const struct hf_slot *slot = call->slot;
-    const struct hf_server *server = slot ? slot->server : NULL;
+    struct hf_server *server = slot ? slot->server : NULL;
     if (call->was_dispatched && server && !hf_error_dispatched(error)) {
         error = HF_ERROR_OUTCOME_UNKNOWN;
         (void)snprintf(sentence, sizeof sentence,
@@ -334,6 +344,8 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
                 "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
                 hf_evidence_name(facts.evidence), reason, call->method->name);
     }
+    if (call->session && server)
+        count(call, &server->stats.failed[error]);
     if (call->session)
         hf_send_failure(call->session, call->via, call->client_id, error, &facts);
     hf_call_end(call);
@@ -342,7 +354,10 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
 void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
+    struct hf_stats *stats = &runtime->server->stats;
     runtime->completed_a_call = true;
+    count(call, msg->kind == HF_MSG_ERROR ? &stats->errors : &stats->results);
+    hf_histogram_add(&stats->latency, call->engine->now_ms - call->dispatched_ms);
     if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
         hf_backoff_call_completed(&runtime->server->backoff);
     struct hf_effect *answer =
@@ -413,6 +428,7 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
 void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken)
 {
     struct hf_server *server = call->slot->server;
+    server->stats.lost[evidence]++;
     call->evidence = evidence;
     call->was_dispatched |= evidence == HF_EVIDENCE_DISPATCHED;
     call->history.byte_taken |= byte_taken;
@@ -450,6 +466,8 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     if (call->stage == HF_CALL_SENT)
         cancel_at_server(call, runtime, reason);
     call->is_cancelled = true;
+    if (call->slot)
+        count(call, &call->slot->server->stats.cancelled);
     hf_send_nothing(call->session, call->via);
     hf_call_end(call);
     if (was_silent)

@@ -433,12 +433,9 @@ static void take_one(struct hf_session *session, struct hf_span text)
 
 static void take_message(struct hf_session *session, struct hf_span text)
 {
-    size_t at = 0;
-    while (at < text.n && (text.p[at] == ' ' || text.p[at] == '\t'))
-        at++;
     struct hf_json_error error;
     /* 2025-03-26 had batches; each of its messages is answered on its own */
-    if (at < text.n && text.p[at] == '[' &&
+    if (hf_json_type(text) == HF_JSON_ARRAY &&
         hf_json_check(text, session->engine->limits.max_depth, &error)) {
         struct hf_json_iter it = hf_json_iter(text);
         if (!hf_json_next(&it)) {

@@ -31,6 +31,16 @@ struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
     return effect;
 }
 
+uint64_t hf_engine_held_bytes(const struct hf_engine *engine)
+{
+    return engine->held_bytes;
+}
+
+const struct hf_stats *hf_engine_stats(const struct hf_engine *engine)
+{
+    return &engine->stats;
+}
+
 void hf_engine_on_cell(struct hf_engine *engine, hf_cell_hook hook, void *context)
 {
     engine->on_cell = hook;

@@ -17,6 +17,7 @@
 #include "core/runtime.h"
 #include "core/settings.h"
 #include "core/slot.h"
+#include "core/stats.h"
 #include "wire/json.h"
 
 struct hf_engine;
@@ -74,6 +75,9 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed);
 void hf_engine_free(struct hf_engine *engine);
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect);
 void hf_engine_collect(struct hf_engine *engine);
+/* Requests held at this moment, and the failures of those that were for no server. */
+uint64_t hf_engine_held_bytes(const struct hf_engine *engine);
+const struct hf_stats *hf_engine_stats(const struct hf_engine *engine);
 
 /* For the simulator: told of every state × event that happened. */
 typedef void (*hf_cell_hook)(void *context, enum hf_slot_state state, enum hf_slot_event event);
@@ -131,6 +135,7 @@ struct hf_server_status {
     bool close_failed;
 };
 void hf_server_status(const struct hf_server *server, struct hf_server_status *ret_status);
+const struct hf_stats *hf_server_stats(const struct hf_server *server);
 struct hf_server *hf_engine_next_server(struct hf_engine *engine, struct hf_server *after);
 
 /* ---- runtimes: what the shell saw ---- */
@@ -212,6 +217,7 @@ struct hf_policy *hf_policy_new(const char *const *servers, const char *const *a
                                 const char *const *deny);
 void hf_policy_unref(struct hf_policy *policy);                                 /* NULL accepted */
 bool hf_policy_allows_server(const struct hf_policy *policy, const char *name); /* NULL: yes */
+bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b);      /* NULL accepted */
 /* Right after hf_session_open. */
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy);
 
@@ -230,6 +236,7 @@ unsigned hf_session_message_via(struct hf_session *session, struct hf_span text,
 void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms);
 /* The protocol version of its initialize as it was answered; NULL before that. */
 const char *hf_session_version(const struct hf_session *session);
+bool hf_version_is_known(struct hf_span version); /* one that an initialize can agree on */
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
                              uint64_t now_ms);
 /* It will send nothing more, but still reads: everything it asked is answered first. */

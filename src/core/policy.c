@@ -26,6 +26,18 @@ void hf_policy_unref(struct hf_policy *policy)
     hf_free(policy);
 }
 
+static bool same(char *const *a, char *const *b)
+{
+    return !a == !b && hf_strings_same(a, b);
+}
+
+bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b)
+{
+    if (!a || !b)
+        return a == b;
+    return same(a->servers, b->servers) && same(a->allow, b->allow) && same(a->deny, b->deny);
+}
+
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
 {
     policy->refs++;

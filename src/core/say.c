@@ -123,7 +123,7 @@ void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id
     send_answer(session, via, &draft, hf_error_code(error));
 }
 
-void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
+void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
                enum hf_error error, const char *reason, const char *sentence)
 {
     struct hf_error_facts facts = {
@@ -133,6 +133,8 @@ void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_se
         .retry_after_ms = -1,
     };
     const struct hf_slot *slot = server ? hf_server_slot(server) : NULL;
+    struct hf_stats *stats = server ? &server->stats : &session->engine->stats;
+    stats->failed[error]++;
     if (server) {
         facts.server = hf_span_of(server->name);
         facts.generation = server->generation;

@@ -394,3 +394,8 @@ void hf_server_status(const struct hf_server *server, struct hf_server_status *r
         .close_failed = server->close_failed,
     };
 }
+
+const struct hf_stats *hf_server_stats(const struct hf_server *server)
+{
+    return &server->stats;
+}

@@ -165,6 +165,7 @@ struct hf_server {
     uint64_t generation;                  /* of the newest runtime */
     char reason[200], last_stderr[256];
     uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
+    struct hf_stats stats;
     bool warned_noise, warned_streak;
 };
 
@@ -323,6 +324,7 @@ struct hf_engine {
     struct hf_grave *graves;
     size_t grave_count, grave_cap;
     uint64_t now_ms, random;
+    struct hf_stats stats; /* of requests that were for no server */
     bool is_stopping;
     bool is_reviewing_held, review_held; /* again, when this review is done */
     hf_cell_hook on_cell;                /* the simulator counts which cells were visited */
@@ -358,7 +360,7 @@ struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, stru
 void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id,
                      enum hf_error error, const struct hf_error_facts *facts);
 /* Before there is a call; `server` may be NULL. */
-void hf_refuse(struct hf_session *session, struct hf_span id, const struct hf_server *server,
+void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
                enum hf_error error, const char *reason, const char *sentence);
 void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);

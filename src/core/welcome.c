@@ -15,6 +15,14 @@ static const char *version_for(const struct hf_session *session)
     return known_versions[VERSION_COUNT - 1];
 }
 
+bool hf_version_is_known(struct hf_span version)
+{
+    for (size_t i = 0; i < VERSION_COUNT; i++)
+        if (hf_span_is(version, known_versions[i]))
+            return true;
+    return false;
+}
+
 const char *hf_session_version(const struct hf_session *session)
 {
     return session->has_greeted ? version_for(session) : NULL;

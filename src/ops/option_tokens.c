@@ -1,6 +1,7 @@
 /* option_tokens.c - the option `tokens`: who may come in by HTTP, by the hash of a bearer token. */
 #include <assert.h>
 #include <stdio.h>
+#include "base/hex.h"
 #include "base/near.h"
 #include "base/strings.h"
 #include "ops/config_text.h"
@@ -23,28 +24,11 @@ static bool read_name(struct hf_setting *s, struct hf_span value, struct hf_toke
     return hf_check_token_name(token->name, &err) || hf_setting_refuse(s, value.p, "%s", err.text);
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool parse_hash(struct hf_span text, uint8_t ret_hash[HF_SHA256_SIZE])
 {
     static const struct hf_span prefix = { "sha256:", 7 };
     const struct hf_span digits = hf_span_from(text, prefix.n);
-    if (!hf_span_starts(text, prefix) || digits.n != 2 * HF_SHA256_SIZE)
-        return false;
-    for (size_t i = 0; i < HF_SHA256_SIZE; i++) {
-        const int high = hex_digit(digits.p[2 * i]), low = hex_digit(digits.p[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        ret_hash[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    return hf_span_starts(text, prefix) && hf_hex_read(digits, ret_hash, HF_SHA256_SIZE);
 }
 
 static bool read_hash(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)

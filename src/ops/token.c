@@ -2,6 +2,7 @@
 #include "ops/token.h"
 #include <errno.h>
 #include <sys/random.h>
+#include "base/hex.h"
 #include "base/sha256.h"
 #include "ops/option_checks.h"
 
@@ -19,16 +20,6 @@ static bool fill(uint8_t *bytes, size_t size, struct hf_err *err)
     return true;
 }
 
-static void write_hex(char *text, const uint8_t *bytes, size_t size)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < size; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    text[2 * size] = '\0';
-}
-
 bool hf_token_new(const char *name, char ret_token[HF_TOKEN_TEXT_SIZE], struct hf_buf *ret_entry,
                   struct hf_err *err)
 {
@@ -37,9 +28,9 @@ bool hf_token_new(const char *name, char ret_token[HF_TOKEN_TEXT_SIZE], struct h
     if (!hf_check_token_name(name, err) || !fill(random, sizeof random, err))
         return false;
     memcpy(ret_token, "hf_", 3);
-    write_hex(ret_token + 3, random, sizeof random);
+    hf_hex_write(random, sizeof random, ret_token + 3);
     hf_sha256(hf_span_of(ret_token), digest);
-    write_hex(hash, digest, sizeof digest);
+    hf_hex_write(digest, sizeof digest, hash);
     hf_buf_printf(ret_entry, "{ \"name\": \"%s\", \"hash\": \"sha256:%s\" }", name, hash);
     return true;
 }

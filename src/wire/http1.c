@@ -5,6 +5,7 @@
  */
 #include "wire/http1.h"
 #include <assert.h>
+#include "base/hex.h"
 
 enum {
     TOKEN = 1,  /* of methods and header names */
@@ -320,6 +321,25 @@ unsigned hf_http_header_count(const struct hf_http_head *head, const char *name)
     return count;
 }
 
+bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word)
+{
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!is_named(head->headers[i].name, hf_span_of(name)))
+            continue;
+        for (struct hf_span rest = head->headers[i].value; rest.n;) {
+            const char *comma = memchr(rest.p, ',', rest.n);
+            struct hf_span item = { rest.p, comma ? (size_t)(comma - rest.p) : rest.n };
+            rest = hf_span_from(rest, item.n + 1);
+            const char *parameters = memchr(item.p, ';', item.n);
+            if (parameters)
+                item.n = (size_t)(parameters - item.p);
+            if (is_named(trimmed(item), word))
+                return true;
+        }
+    }
+    return false;
+}
+
 const char *hf_http_reason(int status)
 {
     static const struct {
@@ -381,17 +401,9 @@ void hf_chunks_init(struct hf_chunks *chunks)
     *chunks = (struct hf_chunks) { .mode = SIZE };
 }
 
-static int hex_of(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c = lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static enum mode after_size_byte(struct hf_chunks *chunks, char c)
 {
-    const int digit = hex_of(c);
+    const int digit = hf_hex_digit(c);
     if (digit < 0)
         return c == '\r' && chunks->line_length ? SIZE_LF : BROKEN;
     if (++chunks->line_length > CHUNK_DIGITS_MAX)

@@ -44,6 +44,9 @@ HF_MUST_CHECK int hf_http_head_parse(struct hf_span text, struct hf_http_head *r
 /* The only header of that name (lower case), or p == NULL: none, or several. */
 struct hf_span hf_http_header(const struct hf_http_head *head, const char *name);
 unsigned hf_http_header_count(const struct hf_http_head *head, const char *name);
+/* Whether one of the headers of that name has this word (lower case) in its list, parameters and
+ * case aside. */
+bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word);
 
 const char *hf_http_reason(int status); /* "Not Found" */
 

@@ -98,6 +98,19 @@ static struct hf_http_head parsed(const char *text)
     return head;
 }
 
+TEST(a_word_is_found_in_lists_whatever_its_case_parameters_and_line)
+{
+    const struct hf_http_head head =
+        parsed("GET / HTTP/1.1\r\nHost: a\r\nAccept: Text/Event-Stream;q=0.5 , application/json\r\n"
+               "accept:*/*\r\n\r\n");
+    CHECK(hf_http_lists(&head, "accept", HF_SPAN("application/json")));
+    CHECK(hf_http_lists(&head, "accept", HF_SPAN("text/event-stream")));
+    CHECK(hf_http_lists(&head, "accept", HF_SPAN("*/*")));
+    CHECK(!hf_http_lists(&head, "accept", HF_SPAN("text/event")));
+    CHECK(!hf_http_lists(&head, "accept", HF_SPAN("application")));
+    CHECK(!hf_http_lists(&head, "host", HF_SPAN("*/*")));
+}
+
 TEST(version_and_connection_decide_whether_the_connection_stays)
 {
     static const struct {

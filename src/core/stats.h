@@ -1,0 +1,35 @@
+/*
+ * stats.h - what became of the calls of one server, counted where the fact is known.
+ *
+ * Only counts and never decides. A call is counted once among the outcomes, and once in `lost` for
+ * each time a connection went away under it.
+ */
+#ifndef HF_CORE_STATS_H
+#define HF_CORE_STATS_H
+
+#include <stdint.h>
+#include "core/errors.h"
+
+/* Upper bounds in ms, as people who watch latencies expect them. */
+#define HF_HISTOGRAM_BOUNDS                                                                        \
+    1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000
+enum { HF_HISTOGRAM_COUNT = sizeof((int[]) { HF_HISTOGRAM_BOUNDS }) / sizeof(int) };
+extern const uint32_t hf_histogram_bounds[HF_HISTOGRAM_COUNT];
+
+struct hf_histogram {
+    uint64_t buckets[HF_HISTOGRAM_COUNT + 1]; /* each up to its bound, and those over all of them */
+    uint64_t sum_ms;
+};
+
+struct hf_stats {
+    uint64_t results, errors;         /* what the server answered */
+    uint64_t cancelled;               /* taken back by the client */
+    uint64_t failed[HF_ERROR_COUNT];  /* answered by us */
+    uint64_t lost[HF_EVIDENCE_COUNT]; /* by how far they had got */
+    struct hf_histogram latency;      /* of what the server answered: from dispatch on */
+    struct hf_histogram waiting;      /* of all: the time before that */
+};
+
+void hf_histogram_add(struct hf_histogram *histogram, uint64_t ms);
+
+#endif

@@ -1,0 +1,113 @@
+/* test_engine_stats.c - each call is counted once, by what became of it, with the time it took. */
+#include "engine_fixture.h"
+
+static uint64_t sum_of(const struct hf_histogram *histogram)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i <= HF_HISTOGRAM_COUNT; i++)
+        sum += histogram->buckets[i];
+    return sum;
+}
+
+static uint64_t outcomes(const struct hf_stats *stats)
+{
+    uint64_t sum = stats->results + stats->errors + stats->cancelled;
+    for (enum hf_error error = 0; error < HF_ERROR_COUNT; error++)
+        sum += stats->failed[error];
+    return sum;
+}
+
+TEST(a_time_falls_into_the_first_bucket_whose_bound_it_does_not_exceed)
+{
+    struct hf_histogram histogram = { 0 };
+    static const uint64_t times[] = { 0, 1, 2, 3, 5, 6, 300000, 300001 };
+    static const unsigned buckets[] = {
+        0, 0, 1, 2, 2, 3, HF_HISTOGRAM_COUNT - 1, HF_HISTOGRAM_COUNT
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const uint64_t before = histogram.buckets[buckets[i]];
+        hf_histogram_add(&histogram, times[i]);
+        CHECK(histogram.buckets[buckets[i]] == before + 1);
+    }
+    CHECK(histogram.sum_ms == 600018 && sum_of(&histogram) == 8);
+}
+
+TEST(what_a_server_answers_is_counted_as_result_or_error_with_its_time)
+{
+    struct scene s = scene();
+    const struct hf_stats *stats = hf_server_stats(s.server);
+    client_calls(s.client, 1, "echo");
+    advance(s.w, 7);
+    child_answers(s.first, "tools/call", "{\"content\":[]}");
+    CHECK(stats->results == 1 && stats->latency.sum_ms == 7 && sum_of(&stats->latency) == 1);
+    client_calls(s.client, 2, "echo");
+    child_answers_error(s.first, "tools/call", -32603, "no");
+    CHECK(stats->errors == 1 && outcomes(stats) == 2);
+    client_calls(s.client, 3, "echo");
+    client_cancels(s.client, 3);
+    CHECK(stats->cancelled == 1 && outcomes(stats) == 3);
+    CHECK(sum_of(&stats->waiting) == 3 && stats->waiting.sum_ms == 0);
+    CHECK(sum_of(&stats->latency) == 2);
+    world_end(s.w);
+}
+
+TEST(a_call_that_was_lost_is_counted_by_its_evidence_and_once_by_its_outcome)
+{
+    struct scene s = scene();
+    const struct hf_stats *stats = hf_server_stats(s.server);
+    client_calls(s.client, 1, "echo");
+    child_dies(s.first);
+    CHECK(stats->lost[HF_EVIDENCE_DISPATCHED] == 1);
+    CHECK(stats->failed[HF_ERROR_OUTCOME_UNKNOWN] == 1 && outcomes(stats) == 1);
+
+    struct child *second = newest_child(s.w, s.server);
+    second->manners.reads_nothing = true;
+    client_calls(s.client, 2, "echo");
+    child_dies(second);
+    CHECK(stats->lost[HF_EVIDENCE_UNREAD] == 1 && outcomes(stats) == 1);
+    advance(s.w, 5000);
+    child_answers(newest_child(s.w, s.server), "tools/call", "{\"content\":[]}");
+    CHECK(stats->results == 1 && outcomes(stats) == 2);
+    world_end(s.w);
+}
+
+TEST(the_time_a_call_waited_is_counted_also_if_it_waited_in_vain)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 3000;
+    struct world *w = world_new();
+    struct hf_server *server = add_server(w, "s", settings);
+    manners_of(w, server)->mute = true;
+    settle(w);
+    struct client *c = open_client(w, server);
+    client_calls(c, 1, "echo");
+    advance(w, 3000);
+    CHECK(error_of(c, 1) == -31001);
+    const struct hf_stats *stats = hf_server_stats(server);
+    CHECK(stats->failed[HF_ERROR_UNAVAILABLE] == 1);
+    CHECK(stats->waiting.sum_ms == 3000 && sum_of(&stats->waiting) == 1);
+    CHECK(sum_of(&stats->latency) == 0);
+    world_end(w);
+}
+
+TEST(a_refusal_is_counted_for_its_server_or_for_none)
+{
+    struct hf_server_spec spec = { .name = "s",
+                                   .settings = default_settings(),
+                                   .deny = (const char *const[]) { "echo", NULL } };
+    struct world *w = world_new();
+    struct hf_server *server = add_spec(w, &spec);
+    settle(w);
+    struct client *c = greeted_client(w, server);
+    client_calls(c, 2, "echo");
+    CHECK(error_of(c, 2) == -31007);
+    CHECK(hf_server_stats(server)->failed[HF_ERROR_DENIED] == 1);
+    struct hf_json_skim skim;
+    hf_json_skim_init(&skim);
+    hf_json_skim_feed(&skim, HF_SPAN("{\"id\":3,\"method\":\"x\","));
+    hf_session_message_over(c->session, &skim, w->now_ms);
+    settle(w);
+    CHECK(hf_engine_stats(w->engine)->failed[HF_ERROR_REQUEST_TOO_LARGE] == 1);
+    CHECK(outcomes(hf_server_stats(server)) == 1);
+    world_end(w);
+}
