@@ -75,7 +75,8 @@ HF_API bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE],
 HF_API struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE]);
 /* The servers of a newer config: what is gone is removed, what is new is started, what its process
  * was started with is restarted, everything else is taken over as it runs. The limits of the whole
- * process and the log stay as they were. */
+ * process and the log stay as they were. Tokens, hosts and origins are taken over; sessions of
+ * tokens that are gone are closed. */
 HF_API void hf_reload(struct hf *hf, const struct hf_config *config);
 /* One log line for each thing worth knowing, to a descriptor that stays the caller's. */
 HF_API bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE]);
@@ -106,6 +107,13 @@ HF_API void hf_client_close(struct hf_client *client);
 /* One client that speaks lines on two descriptors. When it has gone, holdfast stops. */
 HF_API bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
                            char error[HF_ERROR_SIZE]);
+
+/* Clients of Streamable HTTP at /mcp and /mcp/NAME, and of HTTP+SSE at /sse and /sse/NAME, as the
+ * config says where and who. `url` gets what it listens on: "http://127.0.0.1:7332", "unix:PATH".
+ * Refused if other machines could come in and there are no tokens. Raises the process's limit of
+ * open descriptors as far as it may; its servers get the one it had. */
+HF_API bool hf_serve_http(struct hf *hf, const struct hf_config *config, char url[HF_ERROR_SIZE],
+                          char error[HF_ERROR_SIZE]);
 
 /* ---- operators ---- */
 

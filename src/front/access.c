@@ -175,6 +175,17 @@ static struct hf_span bearer(struct hf_span authorization)
     return token;
 }
 
+const struct hf_token *hf_access_find(const struct hf_access *access,
+                                      const uint8_t hash[HF_SHA256_SIZE])
+{
+    const struct hf_token *found = NULL;
+    for (size_t i = 0; i < access->token_count; i++) {
+        const bool same = hf_digest_same(hash, access->tokens[i].hash);
+        found = same ? &access->tokens[i] : found;
+    }
+    return found;
+}
+
 enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span authorization,
                                   const struct hf_token **ret_token)
 {
@@ -186,10 +197,7 @@ enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span
     if (!given.p)
         return HF_NO_TOKEN;
     hf_sha256(given, digest);
-    for (size_t i = 0; i < access->token_count; i++) {
-        const bool same = hf_digest_same(digest, access->tokens[i].hash);
-        *ret_token = same ? &access->tokens[i] : *ret_token;
-    }
+    *ret_token = hf_access_find(access, digest);
     return *ret_token ? HF_ADMITTED : HF_WRONG_TOKEN;
 }
 

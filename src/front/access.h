@@ -56,6 +56,9 @@ enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span
 /* Only the third. */
 enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span authorization,
                                   const struct hf_token **ret_token);
+/* The token of that hash, or NULL. */
+const struct hf_token *hf_access_find(const struct hf_access *access,
+                                      const uint8_t hash[HF_SHA256_SIZE]);
 bool hf_access_needs_token(const struct hf_access *access);
 
 /* How a refusal is told: 403 or 401, and a sentence that says what to do. */

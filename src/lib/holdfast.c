@@ -27,6 +27,7 @@ struct hf {
     struct hf_log *log;
     struct hf_link clients;
     struct hf_stdio_front *front;
+    struct hf_http_front *http_front;
     struct hf_http_client *http; /* NULL until the first remote server */
     bool is_pumping, is_stopping, is_hasty;
 };
@@ -177,6 +178,8 @@ static void on_turn(void *context)
     }
     if (hf->front)
         hf_stdio_front_review(hf->front);
+    if (hf->http_front)
+        hf_http_front_review(hf->http_front);
     free_the_dead(hf);
 }
 
@@ -268,6 +271,8 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
         else
             add_server(hf, &config->servers[i]);
     }
+    if (hf->http_front)
+        hf_http_front_admit(hf->http_front, hf_door_access(config));
     hf_shell_pump(&hf->shell);
 }
 
@@ -289,6 +294,8 @@ void hf_stop(struct hf *hf)
     if (hf->is_stopping)
         return;
     hf->is_stopping = true;
+    if (hf->http_front)
+        hf_http_front_stop(hf->http_front);
     hf_engine_stop(hf->shell.engine, hf_loop_now_ms(hf->shell.loop));
     hf_shell_pump(&hf->shell);
 }
@@ -297,6 +304,7 @@ bool hf_is_stopped(const struct hf *hf)
 {
     return hf->is_hasty || (hf->is_stopping && hf_engine_is_stopped(hf->shell.engine) &&
                             (!hf->front || hf_stdio_front_is_flushed(hf->front)) &&
+                            (!hf->http_front || hf_http_front_is_stopped(hf->http_front)) &&
                             !hf_loop_has_guests(hf->shell.loop));
 }
 
@@ -338,6 +346,7 @@ void hf_close(struct hf *hf)
     if (!hf)
         return;
     hf_stdio_front_free(hf->front);
+    hf_http_front_free(hf->http_front);
     struct hf_client *client;
     HF_LIST_EACH (client, &hf->clients, struct hf_client, link) {
         if (client->session)
@@ -466,6 +475,17 @@ bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
     else if (only)
         hf_server_set_clients_own(only);
     return hf->front != NULL;
+}
+
+struct hf_shell *hf_door_shell(struct hf *hf)
+{
+    return &hf->shell;
+}
+
+void hf_door_take_front(struct hf *hf, struct hf_http_front *front)
+{
+    assert(!hf->http_front);
+    hf->http_front = front;
 }
 
 /* ---- operators ---- */

@@ -352,6 +352,23 @@ TEST(a_token_keeps_its_policy)
     hf_access_free(access);
 }
 
+TEST(policies_are_the_same_if_they_say_the_same)
+{
+    static const char *const one[] = { "a", NULL }, *const other[] = { "b", NULL },
+                             *const nothing[] = { NULL };
+    static const char *const *const lists[] = { NULL, nothing, one, other };
+    for (size_t i = 0; i < 64 * 64; i++) {
+        struct hf_policy *a = hf_policy_new(lists[i & 3], lists[i >> 2 & 3], lists[i >> 4 & 3]);
+        const size_t j = i >> 6;
+        struct hf_policy *b = hf_policy_new(lists[j & 3], lists[j >> 2 & 3], lists[j >> 4 & 3]);
+        CHECK(hf_policy_same(a, b) == ((i & 63) == j));
+        CHECK(!hf_policy_same(a, NULL) && !hf_policy_same(NULL, b));
+        hf_policy_unref(a);
+        hf_policy_unref(b);
+    }
+    CHECK(hf_policy_same(NULL, NULL));
+}
+
 /* ---- whole heads ---- */
 
 TEST(a_head_is_admitted_only_if_all_three_of_its_headers_are_good)

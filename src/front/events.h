@@ -1,0 +1,62 @@
+/*
+ * events.h - what one stream said, kept so that it can be said again to whoever comes back with a
+ * Last-Event-ID.
+ *
+ * An event is held as the bytes that go out: its id (STREAM.NUMBER), one data line, an empty line.
+ * Never does I/O.
+ *
+ * 1. The numbers of a stream grow by one, from 1. Number 0 is the priming event: it says nothing,
+ *    only gives the client an id to come back with, and is not kept.
+ * 2. Over its bounds a stream forgets its oldest events first, and its newest never: that is where
+ *    the answer is.
+ */
+#ifndef HF_FRONT_EVENTS_H
+#define HF_FRONT_EVENTS_H
+
+#include <stdint.h>
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/span.h"
+
+enum { HF_EVENTS_MAX = 256, HF_EVENTS_BYTES_MAX = 1024 * 1024 };
+
+struct hf_event {
+    struct hf_link link;
+    uint64_t number;
+    size_t length;
+    char text[];
+};
+
+struct hf_events {
+    struct hf_link list; /* oldest first */
+    uint64_t last;       /* number of the newest; 0: none yet */
+    size_t bytes;        /* held by those that are kept */
+    unsigned count;
+};
+
+void hf_events_init(struct hf_events *events);
+void hf_events_clear(struct hf_events *events); /* numbers go on */
+
+/* One message as an event that belongs to no list and has no id; to be freed. Newlines between its
+ * tokens become spaces: data is one line. */
+struct hf_event *hf_event_new(const struct hf_span *pieces, unsigned piece_count);
+/* One message as the next event of `stream`. What is returned lives until the next add or clear. */
+struct hf_span hf_events_add(struct hf_events *events, uint64_t stream,
+                             const struct hf_span *pieces, unsigned piece_count);
+/* The first kept event behind that number, or NULL. */
+const struct hf_event *hf_events_after(const struct hf_events *events, uint64_t number);
+
+static inline struct hf_span hf_event_span(const struct hf_event *event)
+{
+    return (struct hf_span) { event->text, event->length };
+}
+
+enum { HF_PRIMING_SIZE = 80 };
+/* The priming event of `stream`, after `number`, with how long to wait before coming back. */
+struct hf_span hf_event_prime(char room[HF_PRIMING_SIZE], uint64_t stream, uint64_t number);
+
+/* Reads what a client sends as its Last-Event-ID; false: it is none of ours. */
+HF_MUST_CHECK bool hf_event_id_read(struct hf_span text, uint64_t *ret_stream,
+                                    uint64_t *ret_number);
+
+#endif

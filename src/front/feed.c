@@ -1,0 +1,398 @@
+/* feed.c - streams of messages to clients: one JSON body where that is all, events otherwise, and
+ * what a client that was cut off can come back for. See http_parts.h. */
+#include <assert.h>
+#include <stdio.h>
+#include "front/http_parts.h"
+
+static struct hf_http_front *front_of(const struct hf_feed *feed)
+{
+    return feed->session->front;
+}
+
+static uint64_t now_of(const struct hf_feed *feed)
+{
+    return hf_shell_now(front_of(feed)->shell);
+}
+
+/* ---- coming and going ---- */
+
+static struct hf_feed *more_feeds(struct hf_http_front *front)
+{
+    if (front->feed_count == front->feed_cap) {
+        if (front->feed_cap == HF_FEEDS_MAX)
+            return NULL;
+        front->feed_cap = front->feed_cap ? 2 * front->feed_cap : 64;
+        front->feeds = hf_realloc(front->feeds, front->feed_cap * sizeof *front->feeds);
+    }
+    struct hf_feed *feed = hf_new(struct hf_feed);
+    feed->index = front->feed_count;
+    front->feeds[front->feed_count++] = feed;
+    return feed;
+}
+
+static void init(struct hf_feed *feed, struct hf_http_session *session, uint64_t via)
+{
+    *feed = (struct hf_feed) { .session = session, .via = via, .index = feed->index };
+    hf_link_init(&feed->link);
+    hf_link_init(&feed->due);
+    hf_events_init(&feed->events);
+}
+
+static void wait_in(struct hf_link *list, struct hf_feed *feed, uint32_t ms)
+{
+    feed->due_ms = now_of(feed) + ms;
+    hf_unlink(&feed->due);
+    hf_list_push(list, &feed->due);
+    hf_http_wake(front_of(feed), feed->due_ms);
+}
+
+struct hf_feed *hf_feed_new(struct hf_http_session *session, struct hf_exchange *exchange)
+{
+    struct hf_http_front *front = session->front;
+    struct hf_feed *feed = HF_LIST_FIRST(&front->free_feeds, struct hf_feed, link);
+    if (feed)
+        hf_unlink(&feed->link);
+    else if (!(feed = more_feeds(front)))
+        return NULL;
+    init(feed, session, ++front->feed_serial << HF_FEED_BITS | feed->index);
+    feed->exchange = exchange;
+    hf_exchange_set_context(exchange, feed);
+    hf_list_push(&session->feeds, &feed->link);
+    wait_in(&front->quiet, feed, HF_PRIME_MS);
+    return feed;
+}
+
+struct hf_feed *hf_feed_standalone(struct hf_http_session *session)
+{
+    if (!session->standalone) {
+        session->standalone = hf_new(struct hf_feed);
+        init(session->standalone, session, 0);
+        session->standalone->takes_events = true;
+    }
+    return session->standalone;
+}
+
+struct hf_feed *hf_feed_find(const struct hf_http_session *session, uint64_t via)
+{
+    const struct hf_http_front *front = session->front;
+    const uint64_t index = via & (HF_FEEDS_MAX - 1);
+    struct hf_feed *feed = index < front->feed_count ? front->feeds[index] : NULL;
+    return feed && feed->via == via && feed->session == session ? feed : NULL;
+}
+
+static void forget_events(struct hf_feed *feed)
+{
+    front_of(feed)->kept_bytes -= feed->events.bytes;
+    feed->session->kept_bytes -= feed->events.bytes;
+    hf_events_clear(&feed->events);
+}
+
+void hf_feed_free(struct hf_feed *feed)
+{
+    struct hf_http_session *session = feed->session;
+    forget_events(feed);
+    if (feed->array)
+        hf_buf_done(feed->array);
+    hf_free(feed->array);
+    hf_unlink(&feed->link);
+    hf_unlink(&feed->due);
+    if (feed == session->standalone) {
+        session->standalone = NULL;
+        hf_free(feed);
+        return;
+    }
+    session->kept_count -= feed->is_over;
+    feed->via = 0;
+    hf_list_push_front(&session->front->free_feeds, &feed->link);
+}
+
+/* ---- keeping what was said ---- */
+
+static struct hf_feed *oldest(const struct hf_link *list)
+{
+    return HF_LIST_FIRST(list, struct hf_feed, link);
+}
+
+/* Over the bounds, finished streams go first, this session's before others'. If nothing else is
+ * left, this one can no longer be resumed. */
+static void make_room(struct hf_feed *feed)
+{
+    struct hf_http_front *front = front_of(feed);
+    struct hf_http_session *session = feed->session;
+    const size_t session_max = front->kept_bytes_max / 2;
+    while (session->kept_bytes > session_max && !hf_list_empty(&session->kept))
+        hf_feed_free(oldest(&session->kept));
+    while (front->kept_bytes > front->kept_bytes_max && !hf_list_empty(&front->kept))
+        hf_feed_free(HF_ITEM(front->kept.next, struct hf_feed, due));
+    if (session->kept_bytes > session_max || front->kept_bytes > front->kept_bytes_max) {
+        forget_events(feed);
+        feed->is_resumable = false;
+    }
+}
+
+static void keep(struct hf_feed *feed)
+{
+    struct hf_http_session *session = feed->session;
+    hf_unlink(&feed->link);
+    hf_list_push(&session->kept, &feed->link);
+    if (++session->kept_count > HF_KEPT_MAX)
+        hf_feed_free(oldest(&session->kept));
+    wait_in(&front_of(feed)->kept, feed, HF_KEPT_MS);
+}
+
+/* ---- saying ---- */
+
+static void session_header(const struct hf_feed *feed, char *room, size_t size)
+{
+    char id[HF_SEAT_ID_TEXT + 1];
+    hf_seat_id_text(&feed->session->seat, id);
+    (void)snprintf(room, size, "Mcp-Session-Id: %s\r\n", id);
+}
+
+static void write_text(struct hf_feed *feed, struct hf_span text)
+{
+    hf_exchange_write(feed->exchange, &text, 1);
+}
+
+/* Clients of 2025-11-25 get an id to come back with before anything else; to older ones an event
+ * without data would be news. */
+void hf_feed_begin(struct hf_feed *feed)
+{
+    char headers[100], priming[HF_PRIMING_SIZE];
+    if (feed->is_hello)
+        session_header(feed, headers, sizeof headers);
+    hf_http_begin_events(feed->exchange, feed->is_hello ? headers : NULL);
+    feed->is_streaming = true;
+    wait_in(&front_of(feed)->open, feed, HF_PING_MS);
+    if (!feed->session->is_sse && hf_http_session_speaks(feed->session, "2025-11-25")) {
+        write_text(feed, hf_event_prime(priming, feed->via, feed->delivered));
+        feed->is_resumable = true;
+    }
+}
+
+static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    const size_t before = feed->events.bytes;
+    if (feed->exchange && !feed->is_streaming)
+        hf_feed_begin(feed);
+    const struct hf_span event =
+        hf_events_add(&feed->events, feed->via, effect->pieces, effect->piece_count);
+    if (feed->exchange) {
+        write_text(feed, event);
+        feed->is_resumable = true;
+        feed->delivered = feed->events.last;
+    }
+    front_of(feed)->kept_bytes += feed->events.bytes - before;
+    feed->session->kept_bytes += feed->events.bytes - before;
+    make_room(feed);
+}
+
+/* HTTP+SSE has no ids and no coming back. */
+static void say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    if (!feed->exchange)
+        return;
+    struct hf_event *event = hf_event_new(effect->pieces, effect->piece_count);
+    write_text(feed, hf_event_span(event));
+    hf_free(event);
+}
+
+void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    if (feed->session->is_sse)
+        say_plainly(feed, effect);
+    else if (feed->via == 0 || (feed->takes_events && (feed->exchange || feed->is_resumable)))
+        say_event(feed, effect);
+    else /* where this one would be read, nobody can read it */
+        say_event(hf_feed_standalone(feed->session), effect);
+}
+
+void hf_feed_end_exchange(struct hf_feed *feed)
+{
+    struct hf_exchange *exchange = feed->exchange;
+    if (!exchange)
+        return;
+    if (!feed->is_streaming && feed->takes_events)
+        hf_http_begin_events(exchange, NULL);
+    if (feed->is_streaming || feed->takes_events)
+        hf_exchange_end(exchange);
+    else
+        hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
+    feed->exchange = NULL;
+    feed->is_streaming = false;
+    hf_unlink(&feed->due);
+}
+
+static void be_over(struct hf_feed *feed)
+{
+    hf_feed_end_exchange(feed);
+    if (!feed->is_resumable) {
+        hf_feed_free(feed);
+        return;
+    }
+    feed->is_over = true;
+    keep(feed);
+}
+
+/* ---- answers ---- */
+
+/* What is wrong with the message itself is said with a status; everything else, our own errors
+ * included, travels with 200: another status invites somebody in between to send it again. */
+static int status_of(const struct hf_feed *feed, int error_code)
+{
+    const bool is_at_once = front_of(feed)->taking == feed->via;
+    return is_at_once && (error_code == -32700 || error_code == -32600) ? 400 : 200;
+}
+
+static void answer_json(struct hf_feed *feed, int status, const struct hf_span *pieces,
+                        unsigned piece_count)
+{
+    char headers[100];
+    const bool gives_id = feed->is_hello && hf_session_version(feed->session->core);
+    if (gives_id)
+        session_header(feed, headers, sizeof headers);
+    hf_http_answer(feed->exchange, status, gives_id ? headers : NULL, "application/json", pieces,
+                   piece_count);
+    feed->exchange = NULL;
+}
+
+static void collect(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    if (!feed->array) {
+        feed->array = hf_new(struct hf_buf);
+        hf_buf_init(feed->array, front_of(feed)->limits.max_buffered_bytes);
+    }
+    const size_t before = hf_buf_len(feed->array);
+    bool fits = hf_buf_try_add(feed->array, before ? HF_SPAN(",") : HF_SPAN("["));
+    for (unsigned i = 0; fits && i < effect->piece_count; i++)
+        fits = hf_buf_try_add(feed->array, effect->pieces[i]);
+    if (!fits && feed->exchange) { /* a peer that makes us hold more than that is cut off */
+        hf_http_refuse(feed->exchange, 503, (struct hf_span) { NULL, 0 }, -31005,
+                       "The answers of this batch are larger together than maxBufferedBytes");
+        feed->exchange = NULL;
+    }
+    if (feed->owed > 0 || !feed->exchange)
+        return;
+    const struct hf_span pieces[] = { hf_buf_span(feed->array), HF_SPAN("]") };
+    answer_json(feed, 200, pieces, 2);
+}
+
+/* False: the session goes with it. */
+static bool give(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    const bool is_alone = feed->total == 1 && !feed->is_streaming;
+    if (feed->exchange && feed->takes_json && is_alone)
+        answer_json(feed, status_of(feed, effect->error_code), effect->pieces, effect->piece_count);
+    else if (!feed->takes_events && feed->exchange)
+        collect(feed, effect);
+    else if (feed->exchange || feed->is_resumable)
+        say_event(feed, effect);
+    return !feed->is_hello || effect->error_code == 0;
+}
+
+void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect)
+{
+    struct hf_http_session *session = feed->session;
+    assert(feed->owed > 0);
+    feed->owed--;
+    const bool stays = effect->piece_count == 0 || give(feed, effect);
+    if (feed->owed == 0)
+        be_over(feed);
+    if (!stays)
+        hf_http_session_close(session);
+}
+
+/* ---- clients that leave and come back ---- */
+
+void hf_feed_gone(struct hf_feed *feed)
+{
+    struct hf_http_session *session = feed->session;
+    struct hf_shell *shell = session->front->shell;
+    feed->exchange = NULL;
+    feed->is_streaming = false;
+    hf_unlink(&feed->due);
+    hf_seats_touch(&session->front->seats, &session->seat, now_of(feed));
+    if (session->is_sse || feed->is_hello) /* nobody has its id, or it was all there was */
+        hf_http_session_close(session);
+    else if (feed->via && !feed->is_over)
+        hf_session_via_gone(session->core, feed->via, now_of(feed));
+    hf_shell_pump(shell);
+}
+
+void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t after)
+{
+    const struct hf_event *event = hf_events_after(&feed->events, after);
+    if (feed->is_over && !event) { /* to an EventSource: do not come back */
+        hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
+        return;
+    }
+    hf_feed_end_exchange(feed); /* a connection the client has given up */
+    feed->exchange = exchange;
+    feed->delivered = after;
+    hf_exchange_set_context(exchange, feed);
+    if (feed->is_over) { /* it stays where it is: it is due for its end */
+        hf_http_begin_events(exchange, NULL);
+    } else {
+        hf_feed_begin(feed);
+    }
+    for (; event; event = hf_events_after(&feed->events, event->number)) {
+        write_text(feed, hf_event_span(event));
+        feed->delivered = event->number;
+    }
+    if (!feed->is_over)
+        return;
+    hf_exchange_end(exchange);
+    feed->exchange = NULL;
+}
+
+/* ---- time ---- */
+
+static void look_at(struct hf_feed *feed)
+{
+    struct hf_http_front *front = front_of(feed);
+    const bool is_quiet = feed->takes_events && !feed->is_streaming;
+    if (feed->is_over)
+        hf_feed_free(feed);
+    else if (is_quiet && !feed->is_hello && hf_http_session_speaks(feed->session, "2025-11-25"))
+        hf_feed_begin(feed);
+    else
+        wait_in(&front->open, feed, HF_PING_MS);
+}
+
+static void ping(struct hf_feed *feed)
+{
+    if (feed->takes_events && !feed->is_streaming)
+        hf_feed_begin(feed);
+    if (feed->is_streaming)
+        write_text(feed, HF_SPAN(": ping\n\n"));
+    wait_in(&front_of(feed)->open, feed, HF_PING_MS);
+}
+
+static struct hf_feed *first_due(const struct hf_link *list, uint64_t now_ms)
+{
+    struct hf_feed *feed = HF_LIST_FIRST(list, struct hf_feed, due);
+    return feed && feed->due_ms <= now_ms ? feed : NULL;
+}
+
+void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms)
+{
+    struct hf_feed *feed;
+    while ((feed = first_due(&front->quiet, now_ms)))
+        look_at(feed);
+    while ((feed = first_due(&front->open, now_ms)))
+        ping(feed);
+    while ((feed = first_due(&front->kept, now_ms)))
+        look_at(feed);
+}
+
+uint64_t hf_feeds_next_ms(const struct hf_http_front *front)
+{
+    const struct hf_link *lists[] = { &front->quiet, &front->open, &front->kept };
+    uint64_t next_ms = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct hf_feed *feed = HF_LIST_FIRST(lists[i], struct hf_feed, due);
+        if (feed && (!next_ms || feed->due_ms < next_ms))
+            next_ms = feed->due_ms;
+    }
+    return next_ms;
+}

@@ -1,0 +1,351 @@
+/* http.c - the HTTP front's frame: who may come in, which door is meant, how refusals look, time.
+ * See http.h. */
+#include "front/http.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include "base/hex.h"
+#include "front/http_parts.h"
+
+enum { NAME_MAX_BYTES = 256, ORIGIN_MAX = 300 };
+
+static const struct hf_span no_id = { NULL, 0 };
+
+/* ---- answers ---- */
+
+/* What a web page of a good Origin needs to read the answer. `room` is used if there is one. */
+static const char *with_origin(const struct hf_exchange *exchange, const char *headers, char *room,
+                               size_t size)
+{
+    const struct hf_span origin = hf_http_header(hf_exchange_head(exchange), "origin");
+    if (!origin.p || origin.n > ORIGIN_MAX)
+        return headers;
+    (void)snprintf(room, size,
+                   "Access-Control-Allow-Origin: %.*s\r\nVary: Origin\r\n"
+                   "Access-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate\r\n%s",
+                   HF_FMT(origin), headers ? headers : "");
+    return room;
+}
+
+enum { HEADERS_SIZE = 2 * ORIGIN_MAX + 512 };
+
+void hf_http_answer(struct hf_exchange *exchange, int status, const char *headers, const char *type,
+                    const struct hf_span *pieces, unsigned piece_count)
+{
+    char room[HEADERS_SIZE];
+    hf_exchange_answer(exchange, status, with_origin(exchange, headers, room, sizeof room), type,
+                       pieces, piece_count);
+}
+
+void hf_http_begin_events(struct hf_exchange *exchange, const char *headers)
+{
+    char ours[256], room[HEADERS_SIZE];
+    (void)snprintf(ours, sizeof ours, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n%s",
+                   headers ? headers : "");
+    hf_exchange_begin(exchange, 200, with_origin(exchange, ours, room, sizeof room),
+                      "text/event-stream");
+}
+
+static void refuse(struct hf_exchange *exchange, int status, const char *headers, struct hf_span id,
+                   int code, const char *text)
+{
+    struct hf_buf body;
+    hf_buf_init(&body, id.n + 4096);
+    hf_buf_add_str(&body, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&body, id.p ? id : HF_SPAN("null"));
+    hf_buf_printf(&body, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(&body, hf_span_of(text));
+    hf_buf_add_str(&body, "}}");
+    const struct hf_span piece = hf_buf_span(&body);
+    hf_exchange_answer(exchange, status, headers, "application/json", &piece, 1);
+    hf_buf_done(&body);
+}
+
+void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id, int code,
+                    const char *format, ...)
+{
+    char text[600], room[HEADERS_SIZE];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    refuse(exchange, status, with_origin(exchange, NULL, room, sizeof room), id, code, text);
+}
+
+void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed)
+{
+    char allow[64], room[HEADERS_SIZE];
+    (void)snprintf(allow, sizeof allow, "Allow: %s\r\n", allowed);
+    refuse(exchange, 405, with_origin(exchange, allow, room, sizeof room), no_id, -32000,
+           "Method Not Allowed");
+}
+
+static void say_word(struct hf_exchange *exchange, int status, const char *word)
+{
+    const struct hf_span piece = hf_span_of(word);
+    hf_http_answer(exchange, status, "Cache-Control: no-store\r\n", "text/plain", &piece, 1);
+}
+
+/* ---- who may come in ---- */
+
+static void turn_away(struct hf_exchange *exchange, enum hf_admission admission)
+{
+    const int status = hf_admission_status(admission);
+    char challenge[120], room[HEADERS_SIZE];
+    (void)snprintf(challenge, sizeof challenge, "WWW-Authenticate: Bearer realm=\"holdfast\"%s\r\n",
+                   admission == HF_WRONG_TOKEN ? ", error=\"invalid_token\"" : "");
+    refuse(exchange, status,
+           status == 401 ? with_origin(exchange, challenge, room, sizeof room) : NULL, no_id,
+           -32000, hf_admission_text(admission));
+}
+
+/* A page asks before it comes, without its token. */
+static void answer_preflight(struct hf_exchange *exchange)
+{
+    hf_http_answer(exchange, 204,
+                   "Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
+                   "Access-Control-Allow-Headers: Authorization, Content-Type, Accept, "
+                   "Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Idempotency-Key, "
+                   "traceparent, tracestate\r\nAccess-Control-Max-Age: 600\r\n",
+                   NULL, NULL, 0);
+}
+
+static enum hf_admission place_of(const struct hf_http_front *front,
+                                  const struct hf_http_head *head)
+{
+    if (hf_http_header_count(head, "origin") > 1)
+        return HF_BAD_ORIGIN;
+    return hf_access_place(front->access, hf_http_header(head, "host"),
+                           hf_http_header(head, "origin"));
+}
+
+/* False: it was answered. */
+static bool may_enter(struct hf_http_front *front, struct hf_exchange *exchange,
+                      const struct hf_token **ret_token)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    if (hf_span_is(head->method, "OPTIONS") && hf_http_header(head, "origin").p &&
+        place_of(front, head) == HF_ADMITTED) {
+        answer_preflight(exchange);
+        return false;
+    }
+    const enum hf_admission admission = hf_access_decide(front->access, head, ret_token);
+    if (admission != HF_ADMITTED)
+        turn_away(exchange, admission);
+    return admission == HF_ADMITTED;
+}
+
+/* ---- doors ---- */
+
+/* A name as a path has it, with %20 for a space. False: it cannot be one. */
+static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_span *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < raw.n; i++) {
+        uint8_t c = (uint8_t)raw.p[i];
+        if (c == '%') {
+            const struct hf_span digits = { raw.p + i + 1, raw.n - i > 2 ? 2 : 0 };
+            if (!hf_hex_read(digits, &c, 1))
+                return false;
+            i += 2;
+        }
+        if (n + 1 == NAME_MAX_BYTES || c == '\0')
+            return false;
+        room[n++] = (char)c;
+    }
+    room[n] = '\0';
+    *ret = (struct hf_span) { room, n };
+    return n > 0;
+}
+
+typedef void door(struct hf_http_front *front, const struct hf_caller *caller,
+                  struct hf_exchange *exchange);
+
+/* `name` is the part of the path behind the door's own; empty: all servers. */
+static void enter(struct hf_http_front *front, struct hf_exchange *exchange, struct hf_span name,
+                  door *open)
+{
+    struct hf_caller caller = { 0 };
+    char room[NAME_MAX_BYTES];
+    if (!may_enter(front, exchange, &caller.token))
+        return;
+    if (name.n) {
+        if (!name_of(hf_span_from(name, 1), room, &caller.door)) {
+            hf_http_refuse(exchange, 404, no_id, -32000, "There is no such server here");
+            return;
+        }
+        if (caller.token && !hf_policy_allows_server(caller.token->policy, room)) {
+            hf_http_refuse(exchange, 403, no_id, -31007, "This token is not for that server");
+            return;
+        }
+    }
+    open(front, &caller, exchange);
+}
+
+/* On loopback a name of ours is enough. */
+static bool may_watch(struct hf_http_front *front, struct hf_exchange *exchange)
+{
+    const struct hf_token *token;
+    if (!hf_http_server_is_loopback(front->server))
+        return may_enter(front, exchange, &token);
+    const enum hf_admission admission = place_of(front, hf_exchange_head(exchange));
+    if (admission != HF_ADMITTED)
+        turn_away(exchange, admission);
+    return admission == HF_ADMITTED;
+}
+
+static void look_after(struct hf_http_front *front, struct hf_exchange *exchange,
+                       struct hf_span path)
+{
+    const bool is_health = hf_span_is(path, "/healthz"), is_ready = hf_span_is(path, "/readyz");
+    if (!is_health && !is_ready && !hf_span_is(path, "/metrics")) {
+        hf_http_refuse(exchange, 404, no_id, -32000,
+                       "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
+    } else if (!hf_span_is(hf_exchange_head(exchange)->method, "GET")) {
+        hf_http_refuse_method(exchange, "GET");
+    } else if (is_health) {
+        say_word(exchange, 200, "ok\n");
+    } else if (is_ready) {
+        say_word(exchange, front->is_stopping ? 503 : 200,
+                 front->is_stopping ? "stopping\n" : "ready\n");
+    } else if (may_watch(front, exchange)) {
+        hf_metrics_request(front, exchange);
+    }
+}
+
+static bool is_at(struct hf_span path, struct hf_span door_path, struct hf_span *ret_name)
+{
+    if (!hf_span_starts(path, door_path))
+        return false;
+    *ret_name = hf_span_from(path, door_path.n);
+    return ret_name->n == 0 || ret_name->p[0] == '/';
+}
+
+static void on_request(void *context, struct hf_exchange *exchange)
+{
+    struct hf_http_front *front = context;
+    const struct hf_span path = hf_exchange_head(exchange)->path;
+    struct hf_span name;
+    if (is_at(path, HF_SPAN("/mcp"), &name))
+        enter(front, exchange, name, hf_mcp_request);
+    else if (is_at(path, HF_SPAN("/sse"), &name))
+        enter(front, exchange, name, hf_sse_request);
+    else
+        look_after(front, exchange, path);
+}
+
+static void on_gone(void *context, struct hf_exchange *exchange)
+{
+    (void)context;
+    hf_feed_gone(hf_exchange_context(exchange));
+}
+
+/* ---- time ---- */
+
+void hf_http_wake(struct hf_http_front *front, uint64_t at_ms)
+{
+    if (!front->alarm.timer.at_ms || at_ms < front->alarm.timer.at_ms)
+        hf_alarm_set(&front->alarm, at_ms);
+}
+
+static void on_alarm(void *context)
+{
+    struct hf_http_front *front = context;
+    const uint64_t now_ms = hf_shell_now(front->shell);
+    hf_feeds_tick(front, now_ms);
+    hf_http_sessions_expire(front, now_ms);
+    hf_shell_pump(front->shell);
+    const uint64_t next_ms = hf_feeds_next_ms(front);
+    if (next_ms)
+        hf_http_wake(front, next_ms);
+    if (!hf_list_empty(&front->seats.by_use)) {
+        const struct hf_seat *oldest = HF_ITEM(front->seats.by_use.next, struct hf_seat, link);
+        hf_http_wake(front, oldest->used_ms + front->session_ttl_ms);
+    }
+}
+
+/* ---- life ---- */
+
+static void take_access(struct hf_http_front *front, struct hf_access *access)
+{
+    front->access = access;
+    hf_access_set_url(access, hf_http_server_url(front->server));
+}
+
+struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
+                                        const struct hf_http_front_spec *spec,
+                                        struct hf_access *access, struct hf_err *err)
+{
+    static const struct hf_http_events events = { on_request, on_gone };
+    struct hf_http_front *front = hf_new(struct hf_http_front);
+    front->server = hf_http_server_new(shell, &spec->http, &events, front, err);
+    if (!front->server) {
+        hf_access_free(access);
+        hf_free(front);
+        return NULL;
+    }
+    front->shell = shell;
+    front->limits = *spec->limits;
+    front->session_ttl_ms = spec->session_ttl_ms;
+    front->max_sessions = spec->max_sessions;
+    front->kept_bytes_max = spec->limits->max_buffered_bytes / 4;
+    hf_seats_init(&front->seats);
+    hf_link_init(&front->free_feeds);
+    hf_link_init(&front->quiet);
+    hf_link_init(&front->open);
+    hf_link_init(&front->kept);
+    hf_alarm_init(&front->alarm, shell->loop, on_alarm, front);
+    take_access(front, access);
+    return front;
+}
+
+void hf_http_front_free(struct hf_http_front *front)
+{
+    if (!front)
+        return;
+    hf_http_sessions_close(front);
+    hf_http_server_free(front->server);
+    hf_alarm_set(&front->alarm, 0);
+    hf_seats_done(&front->seats);
+    for (uint32_t i = 0; i < front->feed_count; i++)
+        hf_free(front->feeds[i]);
+    hf_free(front->feeds);
+    hf_access_free(front->access);
+    hf_free(front);
+}
+
+const char *hf_http_front_url(const struct hf_http_front *front)
+{
+    return hf_http_server_url(front->server);
+}
+
+void hf_http_front_admit(struct hf_http_front *front, struct hf_access *access)
+{
+    hf_access_free(front->access);
+    take_access(front, access);
+    hf_http_sessions_review(front);
+}
+
+/* ---- the end ---- */
+
+void hf_http_front_stop(struct hf_http_front *front)
+{
+    front->is_stopping = true;
+    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next) {
+        const struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, seat.link);
+        if (session->standalone && !session->is_sse)
+            hf_feed_end_exchange(session->standalone);
+    }
+    hf_http_server_stop(front->server);
+}
+
+/* Nothing more will be answered: what is still open (streams of HTTP+SSE) has heard all. */
+void hf_http_front_review(struct hf_http_front *front)
+{
+    if (front->is_stopping && hf_engine_is_stopped(front->shell->engine))
+        hf_http_sessions_close(front);
+}
+
+bool hf_http_front_is_stopped(const struct hf_http_front *front)
+{
+    return front->is_stopping && hf_http_server_connections(front->server) == 0;
+}

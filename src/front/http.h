@@ -1,0 +1,39 @@
+/*
+ * http.h - the door for clients that speak HTTP: Streamable HTTP at /mcp and /mcp/NAME, HTTP+SSE of
+ * 2024-11-05 at /sse and /sse/NAME, and /healthz, /readyz, /metrics.
+ *
+ * Who may not come in is told so before anything else is looked at. A client's token ends here.
+ */
+#ifndef HF_FRONT_HTTP_H
+#define HF_FRONT_HTTP_H
+
+#include "base/err.h"
+#include "front/access.h"
+#include "io/http_server.h"
+#include "io/shell.h"
+
+struct hf_http_front;
+
+struct hf_http_front_spec {
+    struct hf_http_spec http;
+    const struct hf_limits *limits;
+    uint32_t session_ttl_ms, max_sessions;
+};
+
+/* NULL: `err` says why. `access` is taken over in any case. */
+struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
+                                        const struct hf_http_front_spec *spec,
+                                        struct hf_access *access, struct hf_err *err);
+void hf_http_front_free(struct hf_http_front *front); /* NULL accepted */
+const char *hf_http_front_url(const struct hf_http_front *front);
+/* Instead of what was said before, and taken over. Sessions of tokens that are gone, or may do
+ * something else now, are closed: their clients have to come in anew. */
+void hf_http_front_admit(struct hf_http_front *front, struct hf_access *access);
+
+/* No connection is taken any more and streams that wait for nothing are ended; what was asked is
+ * still answered. */
+void hf_http_front_stop(struct hf_http_front *front);
+void hf_http_front_review(struct hf_http_front *front); /* at the end of a turn */
+bool hf_http_front_is_stopped(const struct hf_http_front *front);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * http_parts.h - what the HTTP front is made of; for the files of src/front only.
+ *
+ *   front ── sessions (seats) ── feeds: POSTs that are not wholly answered
+ *                                kept: those that are, for whoever comes back for the answer
+ *                                standalone: what belongs to no request (GET)
+ *
+ * A feed is one stream of messages to a client. Its exchange is where they go now; none if the
+ * client went away. What went out with an id is kept within bounds (front/events.h), so that the
+ * client can come back for the rest.
+ *
+ * 1. Everything the engine says with a `via` goes to the feed of that POST, and to no other.
+ * 2. A feed whose client is gone and that gave it no id to come back with keeps nothing.
+ * 3. `quiet`, `open` and `kept` are each in the order in which their feeds are due.
+ */
+#ifndef HF_FRONT_HTTP_PARTS_H
+#define HF_FRONT_HTTP_PARTS_H
+
+#include "front/events.h"
+#include "front/http.h"
+#include "front/seats.h"
+
+enum {
+    HF_PRIME_MS = 500,          /* an answer that takes longer becomes a stream */
+    HF_PING_MS = 15 * 1000,     /* between two signs of life on an open stream */
+    HF_KEPT_MS = 5 * 60 * 1000, /* how long a finished stream can be asked for again */
+    HF_KEPT_MAX = 16,           /* finished streams of one session */
+    HF_FEED_BITS = 20,          /* of a `via`: the place of its feed */
+    HF_FEEDS_MAX = 1 << HF_FEED_BITS,
+};
+
+struct hf_feed {
+    struct hf_link link; /* in its session's feeds or kept, or in front->free_feeds */
+    struct hf_link due;  /* in front->quiet, open or kept */
+    uint64_t due_ms;
+    uint64_t via; /* 0: what belongs to no request */
+    struct hf_http_session *session;
+    struct hf_exchange *exchange; /* NULL: nobody reads */
+    struct hf_events events;
+    struct hf_buf *array; /* answers of a batch for a client that takes no events */
+    uint64_t delivered;   /* number of the last event that went into an exchange */
+    unsigned owed, total; /* answers still to come, and in all */
+    uint32_t index;       /* in front->feeds */
+    bool takes_json, takes_events;
+    bool is_hello;     /* of the initialize that made the session */
+    bool is_streaming; /* the head of an event stream is out */
+    bool is_resumable; /* the client has an id to come back with */
+    bool is_over;      /* everything was said */
+};
+
+struct hf_http_session {
+    struct hf_flush flush; /* first: the shell frees it at the end of the turn */
+    struct hf_sink sink;
+    struct hf_seat seat;
+    struct hf_http_front *front;
+    struct hf_session *core; /* NULL: closed */
+    struct hf_server *only;  /* NULL: all of them */
+    char *door;              /* its name */
+    bool is_sse;             /* HTTP+SSE: it lives and dies with one stream */
+    bool has_token;
+    uint8_t token[HF_SHA256_SIZE]; /* whose it is */
+    struct hf_policy *policy;      /* of that token; the engine's session holds it */
+    struct hf_link feeds, kept;
+    unsigned kept_count;
+    size_t kept_bytes;          /* of events, also of feeds that are not over */
+    struct hf_feed *standalone; /* NULL: never needed */
+};
+
+struct hf_http_front {
+    struct hf_shell *shell;
+    struct hf_http_server *server;
+    struct hf_access *access;
+    struct hf_alarm alarm;
+    struct hf_limits limits;
+    uint32_t session_ttl_ms, max_sessions;
+    struct hf_seats seats;
+    struct hf_feed **feeds; /* by index */
+    uint32_t feed_count, feed_cap;
+    uint64_t feed_serial;
+    struct hf_link free_feeds;
+    struct hf_link quiet, open, kept;
+    size_t kept_bytes, kept_bytes_max;
+    uint64_t taking; /* the `via` whose message is being taken */
+    bool is_stopping;
+};
+
+/* Who a request comes from and which door it came to: decided before anything else. */
+struct hf_caller {
+    const struct hf_token *token; /* NULL: none is needed */
+    struct hf_span door;          /* name of a server, there or not; p NULL: all of them */
+};
+
+/* ---- http.c ---- */
+
+/* An answer; `headers` is NULL or whole lines. Adds what a page of an allowed origin needs. */
+void hf_http_answer(struct hf_exchange *exchange, int status, const char *headers, const char *type,
+                    const struct hf_span *pieces, unsigned piece_count);
+void hf_http_begin_events(struct hf_exchange *exchange, const char *headers);
+/* A JSON-RPC error with that status; `id` raw, p NULL: null. */
+void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id, int code,
+                    const char *format, ...) HF_PRINTF(5, 6);
+void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed);
+void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later than that */
+
+/* ---- sessions.c ---- */
+
+/* NULL: there is no such server, or there are too many sessions and all are in use; the exchange
+ * was answered. `id` is that of the request, if it has one. */
+struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
+                                            const struct hf_caller *caller,
+                                            struct hf_exchange *exchange, struct hf_span id,
+                                            bool is_sse);
+/* The session of that id if it is this caller's, else NULL. Counts as a use. */
+struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
+                                             const struct hf_caller *caller, struct hf_span id,
+                                             bool is_sse);
+void hf_http_session_close(struct hf_http_session *session);
+bool hf_http_session_is_busy(const struct hf_http_session *session);
+bool hf_http_session_speaks(const struct hf_http_session *session, const char *version);
+void hf_http_sessions_review(struct hf_http_front *front); /* other tokens, other servers */
+void hf_http_sessions_close(struct hf_http_front *front);
+void hf_http_sessions_expire(struct hf_http_front *front, uint64_t now_ms);
+
+/* ---- feed.c ---- */
+
+/* NULL: too many are open. */
+struct hf_feed *hf_feed_new(struct hf_http_session *session, struct hf_exchange *exchange);
+struct hf_feed *hf_feed_standalone(struct hf_http_session *session);
+struct hf_feed *hf_feed_find(const struct hf_http_session *session, uint64_t via);
+void hf_feed_free(struct hf_feed *feed); /* its exchange was answered */
+/* `after` is the number of the last event the client has. */
+void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t after);
+void hf_feed_begin(struct hf_feed *feed); /* the head of its event stream */
+void hf_feed_end_exchange(struct hf_feed *feed);
+void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
+void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
+void hf_feed_gone(struct hf_feed *feed); /* its client is */
+void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);
+uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
+
+/* ---- mcp.c, sse_door.c, metrics.c ---- */
+
+void hf_mcp_request(struct hf_http_front *front, const struct hf_caller *caller,
+                    struct hf_exchange *exchange);
+void hf_sse_request(struct hf_http_front *front, const struct hf_caller *caller,
+                    struct hf_exchange *exchange);
+void hf_metrics_request(struct hf_http_front *front, struct hf_exchange *exchange);
+
+#endif

@@ -1,0 +1,203 @@
+/* mcp.c - Streamable HTTP of the legacy versions: POST a message, GET a stream, DELETE the session.
+ *
+ * Two choices the specification leaves open. An unknown Last-Event-ID is 400, not 404: clients take
+ * 404 for the loss of their whole session. A stream that is over and has nothing more to give is
+ * 204, which to an EventSource means "do not come back"; an empty stream would bring it back for
+ * ever. */
+#include <assert.h>
+#include "front/http_parts.h"
+#include "wire/jsonrpc.h"
+
+static const struct hf_span no_id = { NULL, 0 };
+
+/* ---- what the head says ---- */
+
+struct wishes {
+    bool json, events; /* what the client accepts */
+};
+
+static struct wishes wishes_of(const struct hf_http_head *head)
+{
+    const bool any =
+        hf_http_header_count(head, "accept") == 0 || hf_http_lists(head, "accept", HF_SPAN("*/*"));
+    return (struct wishes) {
+        .json = any || hf_http_lists(head, "accept", HF_SPAN("application/json")) ||
+                hf_http_lists(head, "accept", HF_SPAN("application/*")),
+        .events = any || hf_http_lists(head, "accept", HF_SPAN("text/event-stream")) ||
+                  hf_http_lists(head, "accept", HF_SPAN("text/*")),
+    };
+}
+
+static bool is_json(const struct hf_http_head *head)
+{
+    return hf_http_header_count(head, "content-type") == 1 &&
+           hf_http_lists(head, "content-type", HF_SPAN("application/json"));
+}
+
+/* Absent is fine: clients before 2025-06-18 do not send it. */
+static bool has_known_version(struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_span version = hf_http_header(head, "mcp-protocol-version");
+    if (version.p ? hf_version_is_known(version)
+                  : hf_http_header_count(head, "mcp-protocol-version") == 0)
+        return true;
+    hf_http_refuse(exchange, 400, no_id, -32000,
+                   "Bad Request: MCP-Protocol-Version is not one of 2024-11-05, 2025-03-26, "
+                   "2025-06-18 and 2025-11-25");
+    return false;
+}
+
+/* ---- POST ---- */
+
+/* Gives the message to the engine; the answers come to the feed, some before this returns. */
+static void take(struct hf_http_session *session, struct hf_exchange *exchange,
+                 struct wishes wishes, bool is_hello)
+{
+    struct hf_http_front *front = session->front;
+    struct hf_feed *feed = hf_feed_new(session, exchange);
+    if (!feed) {
+        hf_http_refuse(exchange, 503, no_id, -31005,
+                       "holdfast holds too many requests at this moment; this one was not sent");
+        return;
+    }
+    feed->takes_json = wishes.json;
+    feed->takes_events = wishes.events;
+    feed->is_hello = is_hello;
+    feed->owed = feed->total = hf_session_message_via(session->core, hf_exchange_body(exchange),
+                                                      feed->via, hf_shell_now(front->shell));
+    front->taking = feed->via;
+    if (feed->owed == 0) {
+        hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
+        hf_feed_free(feed);
+    }
+    hf_shell_pump(front->shell);
+    front->taking = 0;
+}
+
+/* Without a session there is only one thing to say. */
+static void take_hello(struct hf_http_front *front, const struct hf_caller *caller,
+                       struct hf_exchange *exchange, struct wishes wishes)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    switch (hf_msg_parse(hf_exchange_body(exchange), front->limits.max_depth, &msg, &err)) {
+    case HF_MSG_NOT_JSON: hf_http_refuse(exchange, 400, no_id, -32700, "%s", err.text); return;
+    case HF_MSG_NOT_A_REQUEST:
+        hf_http_refuse(exchange, 400, msg.id, -32600, "%s", err.text);
+        return;
+    case HF_MSG_OK: break;
+    }
+    if (msg.kind != HF_MSG_REQUEST || !hf_span_is(msg.method, "initialize")) {
+        hf_http_refuse(exchange, 400, msg.kind == HF_MSG_REQUEST ? msg.id : no_id, -32000,
+                       "Bad Request: Mcp-Session-Id is missing; initialize gives one");
+        return;
+    }
+    struct hf_http_session *session = hf_http_session_new(front, caller, exchange, msg.id, false);
+    if (session)
+        take(session, exchange, wishes, true);
+}
+
+/* The session that the request names and may use; else it is refused. */
+static struct hf_http_session *named_session(struct hf_http_front *front,
+                                             const struct hf_caller *caller,
+                                             struct hf_exchange *exchange)
+{
+    const struct hf_span id = hf_http_header(hf_exchange_head(exchange), "mcp-session-id");
+    struct hf_http_session *session = id.p ? hf_http_session_find(front, caller, id, false) : NULL;
+    if (!id.p)
+        hf_http_refuse(exchange, 400, no_id, -32000,
+                       "Bad Request: one Mcp-Session-Id header is required");
+    else if (!session)
+        hf_http_refuse(exchange, 404, no_id, -32001,
+                       "Session not found: it has ended, or is not yours; initialize anew");
+    return session;
+}
+
+static void take_post(struct hf_http_front *front, const struct hf_caller *caller,
+                      struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct wishes wishes = wishes_of(head);
+    if (!wishes.json && !wishes.events) {
+        hf_http_refuse(exchange, 406, no_id, -32000,
+                       "Not Acceptable: answers are application/json or text/event-stream");
+        return;
+    }
+    if (!is_json(head)) {
+        hf_http_refuse(exchange, 415, no_id, -32000,
+                       "Unsupported Media Type: Content-Type must be application/json");
+        return;
+    }
+    if (!has_known_version(exchange))
+        return;
+    if (hf_http_header_count(head, "mcp-session-id") == 0) {
+        take_hello(front, caller, exchange, wishes);
+        return;
+    }
+    struct hf_http_session *session = named_session(front, caller, exchange);
+    if (!session)
+        return;
+    if (hf_json_type(hf_exchange_body(exchange)) == HF_JSON_ARRAY &&
+        !hf_http_session_speaks(session, "2025-03-26")) {
+        hf_http_refuse(exchange, 400, no_id, -32600,
+                       "Only 2025-03-26 has batches, and this session agreed on another version");
+        return;
+    }
+    take(session, exchange, wishes, false);
+}
+
+/* ---- GET and DELETE ---- */
+
+static void take_get(struct hf_http_front *front, const struct hf_caller *caller,
+                     struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_span last = hf_http_header(head, "last-event-id");
+    uint64_t stream = 0, after = 0;
+    if (!wishes_of(head).events) {
+        hf_http_refuse(exchange, 406, no_id, -32000,
+                       "Not Acceptable: a GET is answered with text/event-stream");
+        return;
+    }
+    struct hf_http_session *session =
+        has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
+    if (!session)
+        return;
+    if (front->is_stopping) {
+        hf_http_refuse(exchange, 503, no_id, -32000, "holdfast is shutting down");
+        return;
+    }
+    const bool is_known = !last.p || hf_event_id_read(last, &stream, &after);
+    struct hf_feed *feed = !is_known ? NULL
+                           : stream  ? hf_feed_find(session, stream)
+                                     : hf_feed_standalone(session);
+    if (!feed)
+        hf_http_refuse(exchange, 400, no_id, -32000,
+                       "The stream of this Last-Event-ID is not known, or no longer kept");
+    else if (!last.p && feed->exchange)
+        hf_http_refuse(exchange, 409, no_id, -32000,
+                       "Conflict: this session has its one stream open already");
+    else
+        hf_feed_attach(feed, exchange, last.p ? after : feed->delivered);
+}
+
+void hf_mcp_request(struct hf_http_front *front, const struct hf_caller *caller,
+                    struct hf_exchange *exchange)
+{
+    const struct hf_span method = hf_exchange_head(exchange)->method;
+    if (hf_span_is(method, "POST")) {
+        take_post(front, caller, exchange);
+    } else if (hf_span_is(method, "GET")) {
+        take_get(front, caller, exchange);
+    } else if (hf_span_is(method, "DELETE")) {
+        struct hf_http_session *session =
+            has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
+        if (!session)
+            return;
+        hf_http_session_close(session);
+        hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
+    } else {
+        hf_http_refuse_method(exchange, "GET, POST, DELETE");
+    }
+}

@@ -1,0 +1,242 @@
+/* metrics.c - what is worth watching, in the text format of Prometheus. */
+#include <stdio.h>
+#include "front/http_parts.h"
+
+static const size_t text_max = (size_t)256 << 20; /* far above what any config can make of it */
+
+/* ---- words ---- */
+
+static void add_label(struct hf_buf *out, const char *value)
+{
+    hf_buf_add_char(out, '"');
+    for (; *value; value++) {
+        if (*value == '\\' || *value == '"')
+            hf_buf_add_char(out, '\\');
+        hf_buf_add_str(out, *value == '\n' ? "\\n" : (char[]) { *value, '\0' });
+    }
+    hf_buf_add_char(out, '"');
+}
+
+static void begin(struct hf_buf *out, const char *name, const char *type, const char *help)
+{
+    hf_buf_printf(out, "# HELP holdfast_%s %s\n# TYPE holdfast_%s %s\n", name, help, name, type);
+}
+
+static void begin_line(struct hf_buf *out, const char *name, const char *server)
+{
+    hf_buf_printf(out, "holdfast_%s{server=", name);
+    add_label(out, server);
+}
+
+static void end_line(struct hf_buf *out, const char *label, const char *value, uint64_t number)
+{
+    if (label)
+        hf_buf_printf(out, ",%s=\"%s\"", label, value);
+    hf_buf_printf(out, "} %llu\n", (unsigned long long)number);
+}
+
+static void add_one(struct hf_buf *out, const char *name, const char *type, const char *help,
+                    uint64_t value)
+{
+    begin(out, name, type, help);
+    hf_buf_printf(out, "holdfast_%s %llu\n", name, (unsigned long long)value);
+}
+
+/* ---- servers ---- */
+
+#define EACH_SERVER(server, engine)                                                                \
+    for (struct hf_server *server = hf_engine_next_server(engine, NULL); server;                   \
+         server = hf_engine_next_server(engine, server))
+
+static void add_states(struct hf_buf *out, struct hf_engine *engine)
+{
+    begin(out, "server_state", "gauge", "1 for the state the server is in, 0 for the others.");
+    EACH_SERVER(server, engine)
+    {
+        struct hf_server_status status;
+        hf_server_status(server, &status);
+        for (enum hf_slot_state state = HF_SLOT_NEW + 1; state < HF_SLOT_STATE_COUNT; state++) {
+            begin_line(out, "server_state", status.name);
+            end_line(out, "state", hf_slot_state_name(state), status.state == state);
+        }
+    }
+}
+
+typedef uint64_t fact_of(const struct hf_server_status *status);
+
+#define FACT(field)                                                                                \
+    static uint64_t field##_of(const struct hf_server_status *status)                              \
+    {                                                                                              \
+        return status->field;                                                                      \
+    }
+FACT(generation)
+FACT(attempts)
+FACT(reconnects)
+FACT(calls)
+FACT(resends)
+FACT(stale_drops)
+FACT(in_flight)
+FACT(waiting)
+
+static const struct fact {
+    const char *name, *type, *help;
+    fact_of *of;
+} facts[] = {
+    { "server_generation", "gauge", "Number of the current or last connection to the server.",
+      generation_of },
+    { "server_attempts_total", "counter", "Attempts to start or reach the server.", attempts_of },
+    { "server_reconnects_total", "counter", "Times it was connected again after it was lost.",
+      reconnects_of },
+    { "dispatches_total", "counter", "Requests handed to the server.", calls_of },
+    { "resends_total", "counter", "Of those, requests handed to it again.", resends_of },
+    { "stale_drops_total", "counter", "Messages of earlier connections that were dropped.",
+      stale_drops_of },
+    { "in_flight", "gauge", "Requests that are with the server now.", in_flight_of },
+    { "waiting", "gauge", "Requests that wait for the server now.", waiting_of },
+};
+
+static void add_facts(struct hf_buf *out, struct hf_engine *engine)
+{
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        begin(out, facts[i].name, facts[i].type, facts[i].help);
+        EACH_SERVER(server, engine)
+        {
+            struct hf_server_status status;
+            hf_server_status(server, &status);
+            begin_line(out, facts[i].name, status.name);
+            end_line(out, NULL, NULL, facts[i].of(&status));
+        }
+    }
+}
+
+/* ---- calls ---- */
+
+/* Several errors may go by one name: they are told apart by their reasons, not here. */
+static void add_failures(struct hf_buf *out, const char *server, const struct hf_stats *stats)
+{
+    for (enum hf_error error = 0; error < HF_ERROR_COUNT; error++) {
+        const char *name = hf_error_name(error);
+        uint64_t sum = 0;
+        bool is_first = true;
+        for (enum hf_error other = 0; other < HF_ERROR_COUNT; other++) {
+            const bool same = strcmp(hf_error_name(other), name) == 0;
+            sum += same ? stats->failed[other] : 0;
+            is_first = is_first && !(same && other < error);
+        }
+        if (!is_first || (sum == 0 && !*server))
+            continue;
+        begin_line(out, "calls_total", server);
+        end_line(out, "outcome", name, sum);
+    }
+}
+
+static void add_calls(struct hf_buf *out, struct hf_engine *engine)
+{
+    begin(out, "calls_total", "counter",
+          "Requests of clients by what became of them: results and errors of the server, taken "
+          "back, and the errors that are ours.");
+    EACH_SERVER(server, engine)
+    {
+        struct hf_server_status status;
+        const struct hf_stats *stats = hf_server_stats(server);
+        hf_server_status(server, &status);
+        begin_line(out, "calls_total", status.name);
+        end_line(out, "outcome", "answered", stats->results);
+        begin_line(out, "calls_total", status.name);
+        end_line(out, "outcome", "error", stats->errors);
+        begin_line(out, "calls_total", status.name);
+        end_line(out, "outcome", "cancelled", stats->cancelled);
+        add_failures(out, status.name, stats);
+    }
+    add_failures(out, "", hf_engine_stats(engine)); /* those that were for no server */
+    begin(out, "losses_total", "counter",
+          "Times a connection went away under a request, by how far the request had got.");
+    EACH_SERVER(server, engine)
+    {
+        struct hf_server_status status;
+        hf_server_status(server, &status);
+        for (enum hf_evidence evidence = 0; evidence < HF_EVIDENCE_COUNT; evidence++) {
+            begin_line(out, "losses_total", status.name);
+            end_line(out, "evidence", hf_evidence_name(evidence),
+                     hf_server_stats(server)->lost[evidence]);
+        }
+    }
+}
+
+static void add_histogram(struct hf_buf *out, const char *name, const char *server,
+                          const struct hf_histogram *histogram)
+{
+    char bucket[64];
+    uint64_t sum = 0;
+    (void)snprintf(bucket, sizeof bucket, "%s_bucket", name);
+    for (unsigned i = 0; i <= HF_HISTOGRAM_COUNT; i++) {
+        char bound[32] = "+Inf";
+        if (i < HF_HISTOGRAM_COUNT)
+            (void)snprintf(bound, sizeof bound, "%g", hf_histogram_bounds[i] / 1000.0);
+        sum += histogram->buckets[i];
+        begin_line(out, bucket, server);
+        end_line(out, "le", bound, sum);
+    }
+    hf_buf_printf(out, "holdfast_%s_sum{server=", name);
+    add_label(out, server);
+    hf_buf_printf(out, "} %.3f\n", (double)histogram->sum_ms / 1000.0);
+    hf_buf_printf(out, "holdfast_%s_count{server=", name);
+    add_label(out, server);
+    end_line(out, NULL, NULL, sum);
+}
+
+static void add_times(struct hf_buf *out, struct hf_engine *engine)
+{
+    struct hf_server_status status;
+    begin(out, "call_seconds", "histogram", "From dispatch to the server's answer.");
+    EACH_SERVER(server, engine)
+    {
+        hf_server_status(server, &status);
+        add_histogram(out, "call_seconds", status.name, &hf_server_stats(server)->latency);
+    }
+    begin(out, "wait_seconds", "histogram", "The time a request waited before it was dispatched.");
+    EACH_SERVER(server, engine)
+    {
+        hf_server_status(server, &status);
+        add_histogram(out, "wait_seconds", status.name, &hf_server_stats(server)->waiting);
+    }
+}
+
+/* ---- this process ---- */
+
+static uint64_t open_streams(const struct hf_http_front *front)
+{
+    uint64_t count = 0;
+    const struct hf_feed *feed;
+    HF_LIST_EACH (feed, &front->open, struct hf_feed, due)
+        count += feed->is_streaming;
+    return count;
+}
+
+static void add_process(struct hf_buf *out, const struct hf_http_front *front)
+{
+    add_one(out, "sessions", "gauge", "Sessions of HTTP clients.", front->seats.count);
+    add_one(out, "streams", "gauge", "Event streams that are open.", open_streams(front));
+    add_one(out, "connections", "gauge", "Connections of HTTP clients.",
+            hf_http_server_connections(front->server));
+    add_one(out, "request_bytes", "gauge", "Bytes of requests that are held.",
+            hf_engine_held_bytes(front->shell->engine));
+    add_one(out, "replay_bytes", "gauge", "Bytes of events kept for clients that come back.",
+            front->kept_bytes);
+}
+
+void hf_metrics_request(struct hf_http_front *front, struct hf_exchange *exchange)
+{
+    struct hf_engine *engine = front->shell->engine;
+    struct hf_buf out;
+    hf_buf_init(&out, text_max);
+    add_states(&out, engine);
+    add_facts(&out, engine);
+    add_calls(&out, engine);
+    add_times(&out, engine);
+    add_process(&out, front);
+    const struct hf_span text = hf_buf_span(&out);
+    hf_http_answer(exchange, 200, "Cache-Control: no-store\r\n",
+                   "text/plain; version=0.0.4; charset=utf-8", &text, 1);
+    hf_buf_done(&out);
+}

@@ -1,0 +1,208 @@
+/* sessions.c - clients of the HTTP front: made by an initialize (or an SSE stream), bound to the
+ * token and the door they came with, forgotten when they were not used for long. */
+#include <assert.h>
+#include <sys/random.h>
+#include "front/http_parts.h"
+
+static struct hf_http_session *session_of(struct hf_link *link)
+{
+    return HF_ITEM(link, struct hf_http_session, seat.link);
+}
+
+/* ---- what the engine says ---- */
+
+static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
+{
+    struct hf_http_session *session = HF_ITEM(sink, struct hf_http_session, sink);
+    if (!session->core)
+        return;
+    struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
+    if (feed && effect->is_answer)
+        hf_feed_answer(feed, effect);
+    else if (session->is_sse || !effect->is_answer)
+        hf_feed_say(feed ? feed : hf_feed_standalone(session), effect);
+}
+
+/* ---- life ---- */
+
+bool hf_http_session_is_busy(const struct hf_http_session *session)
+{
+    return !hf_list_empty(&session->feeds) ||
+           (session->standalone && session->standalone->exchange);
+}
+
+static void drop_longest_unused(struct hf_http_front *front)
+{
+    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next)
+        if (!hf_http_session_is_busy(session_of(at))) {
+            hf_http_session_close(session_of(at));
+            return;
+        }
+}
+
+static struct hf_http_session *make(struct hf_http_front *front, const struct hf_caller *caller,
+                                    struct hf_server *only, bool is_sse)
+{
+    const uint64_t now_ms = hf_shell_now(front->shell);
+    uint8_t id[HF_SEAT_ID_BYTES];
+    const ssize_t got = getrandom(id, sizeof id, 0);
+    assert(got == (ssize_t)sizeof id); /* so few bytes come whole, signals or not */
+    (void)got;
+    struct hf_http_session *session = hf_new(struct hf_http_session);
+    hf_link_init(&session->flush.link);
+    session->sink.send = on_send;
+    session->front = front;
+    session->is_sse = is_sse;
+    session->only = only;
+    session->door = caller->door.p ? hf_span_dup(caller->door) : NULL;
+    hf_link_init(&session->feeds);
+    hf_link_init(&session->kept);
+    hf_seats_add(&front->seats, &session->seat, id, now_ms);
+    hf_http_wake(front, now_ms + front->session_ttl_ms);
+    session->core = hf_session_open(front->shell->engine, only, &session->sink, now_ms);
+    if (caller->token) {
+        session->has_token = true;
+        session->policy = caller->token->policy;
+        memcpy(session->token, caller->token->hash, sizeof session->token);
+    }
+    if (session->policy)
+        hf_session_set_policy(session->core, session->policy);
+    return session;
+}
+
+static bool has_room(struct hf_http_front *front)
+{
+    if (front->seats.count >= front->max_sessions)
+        drop_longest_unused(front);
+    return front->seats.count < front->max_sessions;
+}
+
+struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
+                                            const struct hf_caller *caller,
+                                            struct hf_exchange *exchange, struct hf_span id,
+                                            bool is_sse)
+{
+    struct hf_server *only =
+        caller->door.p ? hf_server_find(front->shell->engine, caller->door) : NULL;
+    if (caller->door.p && !only) {
+        hf_http_refuse(exchange, 404, id, -32000, "There is no server \"%.*s\" here",
+                       HF_FMT(caller->door));
+        return NULL;
+    }
+    if (front->is_stopping || !has_room(front)) {
+        hf_http_refuse(exchange, 503, id, -31005, "%s",
+                       front->is_stopping
+                           ? "holdfast is shutting down"
+                           : "holdfast serves as many clients as it may (maxSessions), and all of "
+                             "them are busy; try again later");
+        return NULL;
+    }
+    return make(front, caller, only, is_sse);
+}
+
+static bool is_of(const struct hf_http_session *session, const struct hf_caller *caller)
+{
+    const bool same_door =
+        session->door ? caller->door.p && hf_span_is(caller->door, session->door) : !caller->door.p;
+    if (!same_door || session->has_token != (caller->token != NULL))
+        return false;
+    return !caller->token || hf_digest_same(session->token, caller->token->hash);
+}
+
+struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
+                                             const struct hf_caller *caller, struct hf_span id,
+                                             bool is_sse)
+{
+    struct hf_seat *seat = hf_seats_find(&front->seats, id);
+    struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
+    if (!session || session->is_sse != is_sse || !is_of(session, caller))
+        return NULL;
+    hf_seats_touch(&front->seats, seat, hf_shell_now(front->shell));
+    return session;
+}
+
+/* Whoever waits at one of its streams is told that there is nothing more to wait for. */
+static void drop_feed(struct hf_feed *feed)
+{
+    if (feed->exchange && feed->via && !feed->is_streaming) {
+        hf_http_refuse(feed->exchange, 404, (struct hf_span) { NULL, 0 }, -32001,
+                       "The session was ended");
+        feed->exchange = NULL;
+    }
+    hf_feed_end_exchange(feed);
+    hf_feed_free(feed);
+}
+
+void hf_http_session_close(struct hf_http_session *session)
+{
+    struct hf_http_front *front = session->front;
+    struct hf_session *core = session->core;
+    struct hf_feed *feed;
+    if (!core)
+        return;
+    session->core = NULL;
+    HF_LIST_EACH_SAFE (feed, &session->feeds, struct hf_feed, link)
+        drop_feed(feed);
+    HF_LIST_EACH_SAFE (feed, &session->kept, struct hf_feed, link)
+        drop_feed(feed);
+    if (session->standalone)
+        drop_feed(session->standalone);
+    hf_seats_remove(&front->seats, &session->seat);
+    hf_free(session->door);
+    session->door = NULL;
+    hf_session_close(core, hf_shell_now(front->shell));
+    hf_shell_free_later(front->shell, &session->flush);
+    hf_shell_pump(front->shell);
+}
+
+void hf_http_sessions_close(struct hf_http_front *front)
+{
+    while (!hf_list_empty(&front->seats.by_use))
+        hf_http_session_close(session_of(front->seats.by_use.next));
+}
+
+/* Not if another server goes by the name of its door now: a client must be told of a newcomer. One
+ * whose server was removed stays, and is told that by each call. */
+static bool may_stay(const struct hf_http_session *session)
+{
+    const struct hf_access *access = session->front->access;
+    const struct hf_token *token =
+        session->has_token ? hf_access_find(access, session->token) : NULL;
+    const struct hf_server *there =
+        session->door ? hf_server_find(session->front->shell->engine, hf_span_of(session->door))
+                      : NULL;
+    if (there && there != session->only)
+        return false;
+    if (!session->has_token)
+        return !hf_access_needs_token(access);
+    return token && hf_policy_same(session->policy, token->policy);
+}
+
+void hf_http_sessions_review(struct hf_http_front *front)
+{
+    for (struct hf_link *at = front->seats.by_use.next, *next; at != &front->seats.by_use;
+         at = next) {
+        next = at->next;
+        if (!may_stay(session_of(at)))
+            hf_http_session_close(session_of(at));
+    }
+}
+
+bool hf_http_session_speaks(const struct hf_http_session *session, const char *version)
+{
+    const char *agreed = hf_session_version(session->core);
+    return agreed && strcmp(agreed, version) == 0;
+}
+
+void hf_http_sessions_expire(struct hf_http_front *front, uint64_t now_ms)
+{
+    while (!hf_list_empty(&front->seats.by_use)) {
+        struct hf_http_session *session = session_of(front->seats.by_use.next);
+        if (session->seat.used_ms + front->session_ttl_ms > now_ms)
+            return;
+        if (hf_http_session_is_busy(session))
+            hf_seats_touch(&front->seats, &session->seat, now_ms);
+        else
+            hf_http_session_close(session);
+    }
+}

@@ -1,0 +1,58 @@
+/* sse_door.c - HTTP+SSE of 2024-11-05: a GET is the session, its first event says where to POST,
+ * and everything the server says comes on that stream. When the stream ends, so does the session.
+ */
+#include "front/http_parts.h"
+
+static const struct hf_span no_id = { NULL, 0 };
+
+static void take_get(struct hf_http_front *front, const struct hf_caller *caller,
+                     struct hf_exchange *exchange)
+{
+    char id[HF_SEAT_ID_TEXT + 1];
+    struct hf_http_session *session = hf_http_session_new(front, caller, exchange, no_id, true);
+    if (!session)
+        return;
+    const struct hf_span path = hf_exchange_head(exchange)->path;
+    struct hf_buf endpoint;
+    hf_buf_init(&endpoint, path.n + 256);
+    hf_seat_id_text(&session->seat, id);
+    hf_buf_printf(&endpoint, "event: endpoint\ndata: %.*s?session=%s\n\n", HF_FMT(path), id);
+    hf_feed_attach(hf_feed_standalone(session), exchange, 0);
+    const struct hf_span text = hf_buf_span(&endpoint);
+    hf_exchange_write(exchange, &text, 1);
+    hf_buf_done(&endpoint);
+}
+
+static struct hf_span session_in(const struct hf_http_head *head)
+{
+    const struct hf_span query = hf_span_from(head->target, head->path.n);
+    static const struct hf_span key = { "?session=", 9 };
+    return hf_span_starts(query, key) ? hf_span_from(query, key.n) : no_id;
+}
+
+static void take_post(struct hf_http_front *front, const struct hf_caller *caller,
+                      struct hf_exchange *exchange)
+{
+    const struct hf_span id = session_in(hf_exchange_head(exchange));
+    struct hf_http_session *session = hf_http_session_find(front, caller, id, true);
+    if (!session) {
+        hf_http_refuse(exchange, id.p ? 404 : 400, no_id, -32001,
+                       "POST to the address that the stream's first event said, while it is open");
+        return;
+    }
+    hf_session_message(session->core, hf_exchange_body(exchange), hf_shell_now(front->shell));
+    hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
+    hf_shell_pump(front->shell);
+}
+
+void hf_sse_request(struct hf_http_front *front, const struct hf_caller *caller,
+                    struct hf_exchange *exchange)
+{
+    const struct hf_span method = hf_exchange_head(exchange)->method;
+    if (hf_span_is(method, "GET"))
+        take_get(front, caller, exchange);
+    else if (hf_span_is(method, "POST"))
+        take_post(front, caller, exchange);
+    else
+        hf_http_refuse_method(exchange, "GET, POST");
+}
