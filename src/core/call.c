@@ -49,6 +49,8 @@ static void free_call(void *p)
 {
     struct hf_call *call = p;
     hf_free(call->own_name);
+    hf_free(call->extra);
+    hf_era_undress(call->inserts);
     hf_free(call->own_text);
     hf_free(call);
 }
@@ -104,6 +106,11 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
     call->via = session->via;
+    call->is_modern = session->is_taking_modern;
+    if (call->is_modern) {
+        const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));
+        call->capabilities = (struct hf_span) { call->text + (capable.p - msg->text.p), capable.n };
+    }
     call->digits = hf_digits(call->frame.digits, call->id);
     hf_call_cut(call, call->client_id, call->digits);
     hf_list_push(&session->calls, &call->in_session);
@@ -360,6 +367,10 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
     hf_histogram_add(&stats->latency, call->engine->now_ms - call->dispatched_ms);
     if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
         hf_backoff_call_completed(&runtime->server->backoff);
+    if (call->is_modern && !runtime->is_modern && hf_modern_pass(call, msg)) {
+        hf_call_end(call);
+        return;
+    }
     struct hf_effect *answer =
         hf_send_spliced(call->session, call->via, msg->text, msg->id, call->client_id);
     if (answer) {

@@ -26,7 +26,7 @@ static bool must_be_held(struct hf_call *call)
 {
     struct hf_session *session = call->session;
     struct hf_server *server;
-    if (call->method->id == HF_METHOD_INITIALIZE) {
+    if (call->method->id == HF_METHOD_INITIALIZE || call->method->id == HF_METHOD_DISCOVER) {
         server = session->only;
         return server && !server->greeting && !server->is_removed &&
                is_pending(session, server, HF_PART_TOOLS);
@@ -43,22 +43,29 @@ static void answer_list(struct hf_session *session, struct hf_span id, enum hf_p
 {
     struct hf_err err;
     const struct hf_span page = hf_view_page(session, part, cursor, &err);
+    session->is_taking_list = true;
     if (page.p)
         hf_send_result(session, id, page);
     else
         hf_send_error(session, id, -32602, "%s", err.text);
+    session->is_taking_list = false;
 }
 
 void hf_held_over(struct hf_call *call)
 {
     struct hf_session *session = call->session;
     const uint64_t taken = session->via; /* this may happen while another message is taken */
+    const bool was_modern = session->is_taking_modern;
     session->via = call->via;
+    session->is_taking_modern = call->is_modern;
     if (call->method->id == HF_METHOD_INITIALIZE)
         hf_welcome(session, call->client_id);
+    else if (call->method->id == HF_METHOD_DISCOVER)
+        hf_modern_discover(session, call->client_id);
     else
         answer_list(session, call->client_id, call->part, (struct hf_span) { NULL, 0 });
     session->via = taken;
+    session->is_taking_modern = was_modern;
     hf_call_end(call);
 }
 
@@ -300,6 +307,9 @@ static void take_unknown(struct hf_session *session, const struct hf_method *met
 static void take_request(struct hf_session *session, const struct hf_msg *msg)
 {
     const struct hf_method *method = hf_method_find(msg->method);
+    session->is_taking_modern = session->is_modern || hf_era_is_modern(msg);
+    if (session->is_taking_modern && !hf_modern_check(session, method, msg))
+        return;
     if (method->id == HF_METHOD_INITIALIZE) {
         hf_welcome_hello(session,
                          hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
@@ -310,8 +320,17 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
         hf_send_result(session, msg->id, HF_SPAN("{}"));
         return;
     }
-    hf_welcome_stranger(session);
+    if (session->is_taking_modern)
+        hf_welcome_modern(session, msg);
+    else
+        hf_welcome_stranger(session);
     switch (method->id) {
+    case HF_METHOD_DISCOVER:
+        if (session->is_taking_modern)
+            hold_or_answer(session, method, HF_PART_TOOLS, msg);
+        else
+            take_unknown(session, method, msg);
+        break;
     case HF_METHOD_TOOLS_LIST: take_list(session, HF_PART_TOOLS, method, msg); break;
     case HF_METHOD_PROMPTS_LIST: take_list(session, HF_PART_PROMPTS, method, msg); break;
     case HF_METHOD_RESOURCES_LIST: take_list(session, HF_PART_RESOURCES, method, msg); break;
@@ -458,6 +477,7 @@ unsigned hf_session_message_via(struct hf_session *session, struct hf_span text,
     session->owed = 0;
     take_message(session, text);
     session->via = 0;
+    session->is_taking_modern = false;
     return session->owed;
 }
 

@@ -54,7 +54,7 @@ struct hf_note {
     struct hf_span text;   /* `word key=value …`; peers' bytes in it are escaped by the logger */
 };
 
-enum { HF_PIECES_MAX = 9 };
+enum { HF_PIECES_MAX = 12 };
 
 struct hf_effect {
     enum hf_effect_kind kind;
@@ -218,6 +218,8 @@ struct hf_policy *hf_policy_new(const char *const *servers, const char *const *a
 void hf_policy_unref(struct hf_policy *policy);                                 /* NULL accepted */
 bool hf_policy_allows_server(const struct hf_policy *policy, const char *name); /* NULL: yes */
 bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b);      /* NULL accepted */
+/* Right after hf_session_open: requests without an introduction of their own are refused. */
+void hf_session_set_modern(struct hf_session *session);
 /* Right after hf_session_open. */
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy);
 

@@ -19,6 +19,12 @@ static const struct hf_method methods[HF_METHOD_COUNT] = {
     ROW(UNSUBSCRIBE, "resources/unsubscribe", false),
     ROW(COMPLETE, "completion/complete", true),
     ROW(SET_LEVEL, "logging/setLevel", false),
+    ROW(DISCOVER, "server/discover", true),
+    ROW(LISTEN, "subscriptions/listen", false),
+    ROW(TASKS_GET, "tasks/get", true),
+    ROW(TASKS_UPDATE, "tasks/update", false),
+    ROW(TASKS_CANCEL, "tasks/cancel", false),
+    ROW(TASKS_RESULT, "tasks/result", true),
     ROW(SAMPLING, "sampling/createMessage", false),
     ROW(ELICITATION, "elicitation/create", false),
     ROW(ROOTS, "roots/list", false),
@@ -31,6 +37,7 @@ static const struct hf_method methods[HF_METHOD_COUNT] = {
     ROW(RESOURCES_CHANGED, "notifications/resources/list_changed", false),
     ROW(RESOURCE_UPDATED, "notifications/resources/updated", false),
     ROW(ROOTS_CHANGED, "notifications/roots/list_changed", false),
+    ROW(LISTENS, "notifications/subscriptions/acknowledged", false),
 };
 
 const struct hf_method *hf_method_find(struct hf_span name)

@@ -56,10 +56,9 @@ void hf_send_nothing(struct hf_session *session, uint64_t via)
         effect->is_answer = true;
 }
 
-static void send_answer(struct hf_session *session, uint64_t via, struct hf_buf *draft,
-                        int error_code)
+void hf_send_answer(struct hf_session *session, uint64_t via, struct hf_span message,
+                    int error_code)
 {
-    const struct hf_span message = hf_keep(session->engine, draft);
     struct hf_effect *effect = begin_send(session, via);
     if (!effect)
         return;
@@ -69,7 +68,7 @@ static void send_answer(struct hf_session *session, uint64_t via, struct hf_buf 
     effect->error_code = error_code;
 }
 
-void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result)
+void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result)
 {
     struct hf_buf draft = hf_draft();
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -77,7 +76,23 @@ void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_spa
     hf_buf_add_str(&draft, ",\"result\":");
     hf_buf_add(&draft, result);
     hf_buf_add_char(&draft, '}');
-    send_answer(session, session->via, &draft, 0);
+    hf_send_answer(session, session->via, hf_keep(session->engine, &draft), 0);
+}
+
+void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result)
+{
+    if (!session->is_taking_modern) {
+        hf_send_raw_result(session, id, result);
+        return;
+    }
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_char(&draft, '{');
+    hf_modern_add_dress(&draft, session, session->is_taking_list);
+    if (result.n > 2)
+        hf_buf_add_char(&draft, ',');
+    hf_buf_add(&draft, hf_span_from(result, 1));
+    hf_send_raw_result(session, id, hf_buf_span(&draft));
+    hf_buf_done(&draft);
 }
 
 void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
@@ -87,13 +102,23 @@ void hf_send_error(struct hf_session *session, struct hf_span id, int code, cons
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    hf_send_error_data(session, id, code, text, HF_SPAN(""));
+}
+
+void hf_send_error_data(struct hf_session *session, struct hf_span id, int code, const char *text,
+                        struct hf_span data)
+{
     struct hf_buf draft = hf_draft();
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
     hf_buf_add(&draft, id.p ? id : HF_SPAN("null"));
     hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
     hf_json_add_string(&draft, hf_span_of(text));
+    if (data.n) {
+        hf_buf_add_str(&draft, ",\"data\":");
+        hf_buf_add(&draft, data);
+    }
     hf_buf_add_str(&draft, "}}");
-    send_answer(session, session->via, &draft, code);
+    hf_send_answer(session, session->via, hf_keep(session->engine, &draft), code);
 }
 
 struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
@@ -120,7 +145,7 @@ void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id
     hf_buf_add_str(&draft, ",\"error\":");
     hf_error_write(&draft, error, facts);
     hf_buf_add_char(&draft, '}');
-    send_answer(session, via, &draft, hf_error_code(error));
+    hf_send_answer(session, via, hf_keep(session->engine, &draft), hf_error_code(error));
 }
 
 void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,

@@ -17,6 +17,7 @@
 #include "core/backoff.h"
 #include "core/catalog.h"
 #include "core/engine.h"
+#include "core/era.h"
 #include "core/errors.h"
 #include "core/method.h"
 #include "wire/jsonrpc.h"
@@ -90,9 +91,13 @@ struct hf_call {
     size_t text_length;    /* without that */
     char *own_text;        /* what `text` of a call of ours is in, or NULL: it stands behind us */
     uint64_t via;          /* the front's name for the message it came in */
-    struct hf_span client_id; /* raw, in text */
-    struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
-    struct hf_span uri;       /* raw, in text: of a resource request */
+    struct hf_span client_id;    /* raw, in text */
+    struct hf_span token;        /* the client's progress token, raw, in text; p NULL: none */
+    struct hf_span uri;          /* raw, in text: of a resource request */
+    bool is_modern;              /* it carries its own introduction */
+    struct hf_span capabilities; /* of its client, for this request; raw, in text */
+    char *extra;                 /* members for params of what a server asked for; NULL: none */
+    struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a modern server, if it is legacy */
     struct hf_cut cuts[3];
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */
@@ -223,6 +228,7 @@ struct hf_runtime {
     void *shell;
     long pid;
     bool is_started, is_remote;
+    bool is_modern;     /* its server speaks the modern era */
     struct hf_link out; /* frames */
     uint64_t written;
     int64_t taken_back;
@@ -277,7 +283,10 @@ struct hf_session {
     struct hf_server *only;   /* NULL: all */
     struct hf_policy *policy; /* NULL: everything is allowed */
     void *shell;
-    uint64_t via;  /* of the message being taken; 0: between two */
+    uint64_t via;          /* of the message being taken; 0: between two */
+    bool is_modern;        /* none of its requests may be legacy */
+    bool is_taking_modern; /* the request being taken, or the one being answered, is modern */
+    bool is_taking_list;
     unsigned owed; /* answers to it */
     bool has_greeted, is_finished, is_closed;
     bool was_greeted_blind;      /* before its only server had said what it is */
@@ -352,6 +361,12 @@ void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
 void hf_send_nothing(struct hf_session *session, uint64_t via);
 /* Answers to the message being taken. */
 void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result);
+void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result);
+void hf_send_error_data(struct hf_session *session, struct hf_span id, int code, const char *text,
+                        struct hf_span data); /* raw; n 0: none */
+/* A whole message that answers one request of `via`. */
+void hf_send_answer(struct hf_session *session, uint64_t via, struct hf_span message,
+                    int error_code);
 void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
     HF_PRINTF(4, 5);
 /* `text` with `by` in the place of `cut` */
@@ -474,6 +489,19 @@ void hf_welcome_hello(struct hf_session *session, struct hf_span params); /* of 
 /* One that does not introduce itself is served as one that can do nothing special. */
 void hf_welcome_stranger(struct hf_session *session);
 void hf_welcome(struct hf_session *session, struct hf_span id); /* answers its initialize */
+void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg);
+void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities);
+void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session);
+
+/* modern.c */
+/* False: refused, and the client was told. */
+bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
+                     const struct hf_msg *msg);
+void hf_modern_discover(struct hf_session *session, struct hf_span id);
+/* The members that every result of ours has for a modern client; no brace, no comma behind. */
+void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable);
+/* Passes a legacy server's answer to a modern client; false: it can go as it is. */
+bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg);
 
 /* client.c */
 void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);

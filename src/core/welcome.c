@@ -35,7 +35,7 @@ static bool names_a_list(struct hf_span key)
 }
 
 /* The server's capabilities as they are, except that list_changed comes from us. */
-static void add_capabilities(struct hf_buf *out, struct hf_span capabilities)
+void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities)
 {
     hf_buf_add_char(out, '{');
     for (struct hf_json_iter it = hf_json_iter(capabilities); hf_json_next(&it);) {
@@ -64,7 +64,7 @@ static void add_server_greeting(struct hf_buf *out, const struct hf_session *ses
         hf_json_add_comma(out);
         hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
         if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
-            add_capabilities(out, it.value);
+            hf_welcome_add_capabilities(out, it.value);
         else if (hf_json_key_is(it.key, HF_SPAN("protocolVersion")) && !server->is_clients_own)
             hf_buf_printf(out, "\"%s\"", version_for(session));
         else
@@ -74,13 +74,13 @@ static void add_server_greeting(struct hf_buf *out, const struct hf_session *ses
 }
 
 /* The instructions of all servers known by now, each under its server's name. */
-static void add_instructions(struct hf_buf *out, const struct hf_engine *engine)
+void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session)
 {
     struct hf_buf words = hf_draft();
     const struct hf_server *server;
-    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
         const struct hf_span text =
-            server->greeting && server->is_published
+            server->greeting && server->is_published && hf_session_uses(session, server)
                 ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
                 : (struct hf_span) { NULL, 0 };
         if (hf_json_type(text) != HF_JSON_STRING)
@@ -111,7 +111,7 @@ void hf_welcome(struct hf_session *session, struct hf_span id)
             version_for(session), HF_VERSION);
         session->was_greeted_blind = session->only != NULL;
         if (!session->only)
-            add_instructions(&result, session->engine);
+            hf_welcome_add_instructions(&result, session);
         hf_buf_add_char(&result, '}');
     }
     session->has_greeted = true;
@@ -143,4 +143,22 @@ void hf_welcome_stranger(struct hf_session *session)
     hf_welcome_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
                                       "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
     session->has_greeted = true;
+}
+
+/* The server of `run` is greeted with its one client's own words, which a modern client says with
+ * every request. */
+void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg)
+{
+    if (session->hello || !session->only || !session->only->is_clients_own)
+        return;
+    const struct hf_span meta = hf_era_meta(msg);
+    const struct hf_span info = hf_json_get(meta, HF_SPAN(HF_META_CLIENT));
+    struct hf_buf hello = hf_draft();
+    hf_buf_printf(&hello, "{\"protocolVersion\":\"%s\",\"capabilities\":%.*s,\"clientInfo\":",
+                  known_versions[VERSION_COUNT - 1],
+                  HF_FMT(hf_json_get(meta, HF_SPAN(HF_META_CAPABLE))));
+    hf_buf_add(&hello, info.p ? info : HF_SPAN("{\"name\":\"unknown\",\"version\":\"0\"}"));
+    hf_buf_add_char(&hello, '}');
+    hf_welcome_hello(session, hf_buf_span(&hello));
+    hf_buf_done(&hello);
 }

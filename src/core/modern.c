@@ -1,0 +1,190 @@
+/* modern.c - requests that carry their own introduction (2026-07-28): checked, and answered where
+ * we are the server ourselves. */
+#include "core/state.h"
+
+/* What we say of our lists: list_changed tells of a change at once, to whoever listens. */
+enum { LIST_TTL_MS = 5000 };
+
+static const char our_info[] = "{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}";
+
+void hf_session_set_modern(struct hf_session *session)
+{
+    session->is_modern = true;
+}
+
+static void refuse_version(struct hf_session *session, const struct hf_msg *msg,
+                           struct hf_span version)
+{
+    struct hf_buf data = hf_draft();
+    hf_buf_printf(&data, "{\"supported\":[\"" HF_MODERN_VERSION "\"],\"requested\":%.*s}",
+                  HF_FMT(version));
+    hf_send_error_data(session, msg->id, HF_CODE_UNSUPPORTED_VERSION,
+                       "Unsupported protocol version", hf_buf_span(&data));
+    hf_buf_done(&data);
+}
+
+/* What the revision has no more; whoever sends it speaks two at once. */
+static bool is_removed(enum hf_method_id method)
+{
+    return method == HF_METHOD_INITIALIZE || method == HF_METHOD_PING ||
+           method == HF_METHOD_SET_LEVEL || method == HF_METHOD_SUBSCRIBE ||
+           method == HF_METHOD_UNSUBSCRIBE;
+}
+
+bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
+                     const struct hf_msg *msg)
+{
+    const struct hf_span meta = hf_era_meta(msg);
+    const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
+    const struct hf_span capable = hf_json_get(meta, HF_SPAN(HF_META_CAPABLE));
+    if (hf_json_type(version) != HF_JSON_STRING) {
+        hf_send_error(session, msg->id, -32602,
+                      "Invalid params: _meta needs a string \"" HF_META_VERSION "\"");
+        return false;
+    }
+    if (!hf_json_string_is(version, HF_SPAN(HF_MODERN_VERSION))) {
+        refuse_version(session, msg, version);
+        return false;
+    }
+    if (hf_json_type(capable) != HF_JSON_OBJECT) {
+        hf_send_error(session, msg->id, -32602,
+                      "Invalid params: _meta needs an object \"" HF_META_CAPABLE "\"");
+        return false;
+    }
+    if (is_removed(method->id)) {
+        hf_send_error(session, msg->id, -32601,
+                      "Method not found: %s is not part of " HF_MODERN_VERSION, method->name);
+        return false;
+    }
+    return true;
+}
+
+/* ---- our own results ---- */
+
+static struct hf_span info_of(const struct hf_session *session)
+{
+    const struct hf_server *server = session->only;
+    const struct hf_span info =
+        server && server->greeting
+            ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("serverInfo"))
+            : (struct hf_span) { NULL, 0 };
+    return info.p ? info : hf_span_of(our_info);
+}
+
+void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable)
+{
+    hf_buf_add_str(out, "\"resultType\":\"complete\"");
+    if (is_cacheable) /* with a policy of its own, a list is not for everybody */
+        hf_buf_printf(out, ",\"ttlMs\":%d,\"cacheScope\":\"%s\"", LIST_TTL_MS,
+                      session->policy ? "private" : "public");
+    hf_buf_add_str(out, ",\"_meta\":{\"" HF_META_SERVER "\":");
+    hf_buf_add(out, info_of(session));
+    hf_buf_add_char(out, '}');
+}
+
+/* Extensions of all servers behind this door, the first that has one deciding how it looks. */
+static void add_extensions(struct hf_buf *out, const struct hf_session *session)
+{
+    struct hf_buf all = hf_draft();
+    const struct hf_server *server;
+    hf_buf_add_char(&all, '{');
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (!server->greeting || !hf_session_uses(session, server))
+            continue;
+        const struct hf_span extensions =
+            hf_json_path(hf_span_of(server->greeting), 2,
+                         (struct hf_span[]) { HF_SPAN("capabilities"), HF_SPAN("extensions") });
+        for (struct hf_json_iter it = hf_json_iter(extensions); hf_json_next(&it);) {
+            struct hf_buf closed = hf_draft();
+            hf_buf_add(&closed, hf_buf_span(&all));
+            hf_buf_add_char(&closed, '}');
+            bool is_new = true;
+            for (struct hf_json_iter in = hf_json_iter(hf_buf_span(&closed)); hf_json_next(&in);)
+                is_new &= !hf_span_eq(in.key, it.key);
+            hf_buf_done(&closed);
+            if (!is_new)
+                continue;
+            hf_json_add_comma(&all);
+            hf_buf_printf(&all, "\"%.*s\":%.*s", HF_FMT(it.key), HF_FMT(it.value));
+        }
+    }
+    if (hf_buf_len(&all) > 1)
+        hf_buf_printf(out, ",\"extensions\":%.*s}", HF_FMT(hf_buf_span(&all)));
+    hf_buf_done(&all);
+}
+
+void hf_modern_discover(struct hf_session *session, struct hf_span id)
+{
+    struct hf_buf result = hf_draft();
+    hf_buf_add_char(&result, '{');
+    hf_modern_add_dress(&result, session, true);
+    hf_buf_add_str(&result, ",\"supportedVersions\":[\"" HF_MODERN_VERSION "\"],\"capabilities\":");
+    if (session->only && session->only->greeting) {
+        hf_welcome_add_capabilities(
+            &result, hf_json_get(hf_span_of(session->only->greeting), HF_SPAN("capabilities")));
+    } else {
+        hf_buf_add_str(&result, "{\"tools\":{\"listChanged\":true},\"prompts\":{\"listChanged\":"
+                                "true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+                                "\"completions\":{},\"logging\":{}");
+        add_extensions(&result, session);
+        hf_buf_add_char(&result, '}');
+    }
+    hf_welcome_add_instructions(&result, session);
+    hf_buf_add_char(&result, '}');
+    hf_send_raw_result(session, id, hf_buf_span(&result));
+    hf_buf_done(&result);
+}
+
+/* ---- results and errors of legacy servers, for modern clients ---- */
+
+static int64_t mapped_code(int64_t code)
+{
+    return code == -32002 ? -32602 : code; /* resource not found */
+}
+
+bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg)
+{
+    const struct hf_server *server = call->runtime->server;
+    struct hf_engine *engine = call->engine;
+    struct hf_buf draft = hf_draft();
+    int64_t code = 0;
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, call->client_id);
+    if (msg->kind == HF_MSG_ERROR) {
+        const struct hf_span raw = hf_json_get(msg->error, HF_SPAN("code"));
+        if (!hf_json_int(raw, &code) || mapped_code(code) == code) {
+            hf_buf_done(&draft);
+            return false;
+        }
+        code = mapped_code(code);
+        const char *rest = raw.p + raw.n;
+        hf_buf_add_str(&draft, ",\"error\":");
+        hf_buf_add(&draft, (struct hf_span) { msg->error.p, (size_t)(raw.p - msg->error.p) });
+        hf_buf_printf(&draft, "%lld", (long long)code);
+        hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->error.p + msg->error.n - rest) });
+    } else {
+        const struct hf_span greeting = hf_span_of(server->greeting);
+        const struct hf_span info = greeting.p ? hf_json_get(greeting, HF_SPAN("serverInfo"))
+                                               : (struct hf_span) { NULL, 0 };
+        struct hf_insert inserts[HF_INSERTS_MAX];
+        if (hf_json_type(msg->result) != HF_JSON_OBJECT) {
+            hf_buf_done(&draft);
+            return false;
+        }
+        hf_era_complete(msg->result, info, call->method->id == HF_METHOD_RESOURCES_READ, inserts);
+        hf_buf_add_str(&draft, ",\"result\":");
+        size_t from = 0;
+        for (size_t i = 0; i < HF_INSERTS_MAX; i++) {
+            if (!inserts[i].bytes)
+                continue;
+            hf_buf_add(&draft, (struct hf_span) { msg->result.p + from, inserts[i].at - from });
+            hf_buf_add(&draft, (struct hf_span) { inserts[i].bytes, inserts[i].length });
+            from = inserts[i].at;
+            hf_free(inserts[i].bytes);
+        }
+        hf_buf_add(&draft, hf_span_from(msg->result, from));
+    }
+    hf_buf_add_char(&draft, '}');
+    hf_send_answer(call->session, call->via, hf_keep(engine, &draft), (int)code);
+    return true;
+}
