@@ -128,7 +128,15 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\"",
                   (unsigned long long)call->id, method->name);
-    if (params.n) {
+    if (runtime->is_modern || purpose == HF_FOR_PROBE) {
+        hf_buf_add_str(&draft, ",\"params\":{\"_meta\":{");
+        hf_era_add_meta(&draft, HF_SPAN("{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}"),
+                        HF_SPAN("{}"), (struct hf_span) { NULL, 0 });
+        hf_buf_add_char(&draft, '}');
+        if (params.n > 2)
+            hf_buf_add_char(&draft, ',');
+        hf_buf_add(&draft, params.n > 2 ? hf_span_from(params, 1) : HF_SPAN("}"));
+    } else if (params.n) {
         hf_buf_add_str(&draft, ",\"params\":");
         hf_buf_add(&draft, params);
     }

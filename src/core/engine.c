@@ -123,6 +123,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_EOF:
     case HF_TIMER_CHECK:
     case HF_TIMER_STALL:
+    case HF_TIMER_PROBE:
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;

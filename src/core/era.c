@@ -130,7 +130,6 @@ void hf_era_complete(struct hf_span result, struct hf_span server_info, bool is_
             ret[1] = insert(result, own.p + 1, &second);
         }
     } else if (hf_buf_len(&info) && !own.p) {
-        hf_json_add_comma(&first);
         add_member_object(&first, "_meta", hf_buf_span(&info));
     }
     if (hf_buf_len(&first) && !is_empty(result))

@@ -8,6 +8,7 @@
 #define HF_CORE_ERA_H
 
 #include "base/buf.h"
+#include "core/settings.h"
 #include "wire/jsonrpc.h"
 
 #define HF_MODERN_VERSION "2026-07-28"
@@ -24,8 +25,6 @@ enum { /* error codes of the modern revision */
        HF_CODE_MISSING_CAPABILITY = -32021,
        HF_CODE_UNSUPPORTED_VERSION = -32022,
 };
-
-enum hf_era { HF_ERA_UNKNOWN, HF_ERA_LEGACY, HF_ERA_MODERN };
 
 /* `params._meta`, or p NULL. */
 struct hf_span hf_era_meta(const struct hf_msg *msg);

@@ -27,6 +27,45 @@ void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by)
     call->cuts[i] = (struct hf_cut) { at, span.n, by };
 }
 
+/* Towards a modern server a legacy client's request gets the introduction it has not, in the words
+ * of its client's initialize. */
+static void dress(struct hf_call *call)
+{
+    const struct hf_session *session = call->session;
+    const struct hf_span hello = hf_span_of(session->hello);
+    struct hf_buf meta = hf_draft();
+    hf_era_undress(call->inserts);
+    hf_era_add_meta(&meta,
+                    hello.p ? hf_json_get(hello, HF_SPAN("clientInfo")) : (struct hf_span) { 0 },
+                    session->capabilities, hf_span_of(session->log_level));
+    hf_era_dress((struct hf_span) { call->text, call->text_length }, hf_buf_span(&meta),
+                 hf_span_of(call->extra), call->inserts);
+    hf_buf_done(&meta);
+}
+
+/* All that differs on the way out, in the order of the text. */
+static unsigned collect_cuts(const struct hf_call *call, bool is_dressed,
+                             struct hf_cut cuts[HF_CUTS_MAX])
+{
+    unsigned count = 0, next = 0;
+    for (unsigned i = 0; i < call->cut_count; i++) {
+        for (; is_dressed && next < HF_INSERTS_MAX && call->inserts[next].at <= call->cuts[i].at;
+             next++)
+            if (call->inserts[next].bytes)
+                cuts[count++] =
+                    (struct hf_cut) { call->inserts[next].at,
+                                      0,
+                                      { call->inserts[next].bytes, call->inserts[next].length } };
+        cuts[count++] = call->cuts[i];
+    }
+    for (; is_dressed && next < HF_INSERTS_MAX; next++)
+        if (call->inserts[next].bytes)
+            cuts[count++] = (struct hf_cut) {
+                call->inserts[next].at, 0, { call->inserts[next].bytes, call->inserts[next].length }
+            };
+    return count;
+}
+
 void hf_frame_build(struct hf_call *call)
 {
     struct hf_frame *frame = &call->frame;
@@ -34,8 +73,13 @@ void hf_frame_build(struct hf_call *call)
     frame->count = 0;
     frame->length = frame->sent = 0;
     size_t from = 0;
-    for (unsigned i = 0; i < call->cut_count; i++) {
-        const struct hf_cut *cut = &call->cuts[i];
+    struct hf_cut cuts[HF_CUTS_MAX];
+    const bool is_dressed = call->runtime->is_modern && call->session && !call->is_modern;
+    if (is_dressed)
+        dress(call);
+    const unsigned cut_count = collect_cuts(call, is_dressed, cuts);
+    for (unsigned i = 0; i < cut_count; i++) {
+        const struct hf_cut *cut = &cuts[i];
         add_piece(frame, (struct hf_span) { call->text + from, cut->at - from });
         add_piece(frame, cut->by);
         from = cut->at + cut->length;

@@ -82,8 +82,7 @@ static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
         capabilities, 2, (struct hf_span[]) { HF_SPAN("resources"), HF_SPAN("subscribe") }));
 }
 
-/* An attempt that cannot be used is closed politely; its slot is told first. */
-static void give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
+void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
 {
     int64_t code = 0;
     char text[120];
@@ -119,8 +118,13 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
+    if (msg->kind != HF_MSG_RESULT && !renews && !runtime->was_probed &&
+        runtime->server->settings.era == HF_ERA_UNKNOWN) {
+        hf_probe_begin(runtime); /* perhaps it has moved on since it was last asked */
+        return;
+    }
     if (msg->kind != HF_MSG_RESULT) {
-        give_up(runtime, "initialize", msg);
+        hf_hello_give_up(runtime, "initialize", msg);
         return;
     }
     hf_free(runtime->greeting);
@@ -133,6 +137,13 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
         return;
     }
     hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    hf_hello_introduced(runtime);
+}
+
+void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result)
+{
+    read_capabilities(runtime, result);
+    hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
     hf_hello_introduced(runtime);
 }
 
@@ -219,7 +230,7 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
             hf_server_reason(server, "tools/list failed: %s", why);
             hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
         } else {
-            give_up(runtime, "tools/list", msg);
+            hf_hello_give_up(runtime, "tools/list", msg);
         }
         return;
     }

@@ -28,6 +28,7 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->eof, HF_TIMER_EOF, runtime);
     hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
+    hf_timer_init(&runtime->probe, HF_TIMER_PROBE, runtime);
     runtime->is_remote = slot->server->is_remote;
     hf_remote_init(runtime);
     hf_list_push(&slot->runtimes, &runtime->link);
@@ -56,6 +57,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->eof);
     hf_timer_clear(timers, &runtime->check);
     hf_timer_clear(timers, &runtime->stall);
+    hf_timer_clear(timers, &runtime->probe);
 }
 
 /* No answer can come any more: every call still here is judged by its evidence. */
@@ -176,9 +178,13 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
     const struct hf_session *owner = runtime->slot->owner;
     if (runtime->server->is_clients_own && !(owner && owner->hello))
         return; /* it is greeted with the client's own words, which are still to come */
-    hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
     if (!runtime->start.at_ms)
         arm_start(runtime);
+    if (runtime->server->era != HF_ERA_LEGACY && !runtime->remote.is_sse) {
+        hf_probe_begin(runtime);
+        return;
+    }
+    hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
     if (runtime->is_remote)
         hf_remote_start(runtime);
     else
@@ -202,6 +208,12 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
 static void report_loss(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
+    if (runtime == slot->attempt && runtime->is_probing && runtime->has_exited) {
+        slot->attempt = NULL; /* it does not bear the question */
+        runtime->server->era = HF_ERA_LEGACY;
+        hf_slot_begin_attempt(slot, slot->attempt_is_extra);
+        return;
+    }
     if (runtime == slot->attempt) {
         slot->attempt = NULL;
         hf_slot_attempt_failed(slot, true);
@@ -424,6 +436,7 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
         }
         break;
     case HF_TIMER_STAY: stay_is_over(runtime); break;
+    case HF_TIMER_PROBE: hf_probe_timer(runtime); break;
     case HF_TIMER_LISTEN: hf_remote_listen(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
@@ -479,12 +492,14 @@ void hf_runtime_bytes_came(struct hf_runtime *runtime, uint64_t now_ms)
 {
     hf_set_now(runtime->server->engine, now_ms);
     runtime->last_byte_ms = now_ms;
+    hf_probe_sign_of_life(runtime);
 }
 
 void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)
 {
     if (line.n == 0)
         return;
+    hf_probe_sign_of_life(runtime);
     (void)snprintf(runtime->server->last_stderr, sizeof runtime->server->last_stderr, "%.*s",
                    (int)(line.n < 255 ? line.n : 255), line.p);
 }

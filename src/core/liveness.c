@@ -10,8 +10,9 @@ static void start_check(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     runtime->check_is_due = false;
-    runtime->check_call =
-        hf_call_ours(runtime, HF_FOR_CHECK, hf_method(HF_METHOD_PING), HF_SPAN(""));
+    runtime->check_call = hf_call_ours(
+        runtime, HF_FOR_CHECK, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
+        HF_SPAN(""));
     hf_timer_set(&engine->timers, &runtime->check,
                  engine->now_ms + runtime->server->settings.liveness.timeout_ms);
 }

@@ -118,6 +118,13 @@ static void do_kill_attempt(struct hf_slot *slot)
         hf_runtime_event(runtime, HF_RUNTIME_EV_KILL);
 }
 
+void hf_slot_attempt_anew(struct hf_slot *slot)
+{
+    const bool is_extra = slot->attempt_is_extra;
+    do_kill_attempt(slot);
+    hf_slot_begin_attempt(slot, is_extra);
+}
+
 static void do_detach(struct hf_slot *slot)
 {
     slot->current = NULL;

@@ -320,10 +320,20 @@ void hf_post_endpoint(struct hf_post *post, struct hf_span url, uint64_t now_ms)
 
 /* ---- an exchange ended: what became of its call ---- */
 
+/* Only these say "I do not know what you want": everything else teaches nothing about the era. */
+static bool says_other_era(int status)
+{
+    return status == 400 || status == 404 || status == 405;
+}
+
+static bool is_hello(const struct hf_call *call)
+{
+    return call->purpose == HF_FOR_HELLO || call->purpose == HF_FOR_PROBE;
+}
+
 static bool try_older_transport(struct hf_runtime *runtime, int status)
 {
-    const bool is_older = status == 400 || status == 404 || status == 405;
-    if (!is_older || runtime->remote.is_sse || runtime->remote.is_renewing ||
+    if (!says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
         runtime->server->settings.transport != HF_TRANSPORT_AUTO)
         return false;
     runtime->remote.is_sse = true;
@@ -335,8 +345,18 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
+    const bool was_probe = call->purpose == HF_FOR_PROBE;
     hf_call_end(call);
-    if (try_older_transport(runtime, end->status))
+    if (was_probe && says_other_era(end->status)) {
+        hf_probe_is_legacy(runtime);
+        return;
+    }
+    if (!was_probe && !runtime->was_probed && !runtime->remote.is_renewing &&
+        says_other_era(end->status)) {
+        hf_probe_begin(runtime);
+        return;
+    }
+    if (!was_probe && try_older_transport(runtime, end->status))
         return;
     server->needs_auth = end->status == 401 || end->status == 403;
     if (server->needs_auth)
@@ -421,7 +441,7 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
         return;
     if (end->retry_after_ms > 0)
         server->not_before_ms = server->engine->now_ms + (uint64_t)end->retry_after_ms;
-    if (!is_loss(call, end) || (call && call->purpose == HF_FOR_HELLO))
+    if (!is_loss(call, end) || (call && is_hello(call)))
         return;
     if (end->status && end->is_whole)
         hf_server_reason(server, "HTTP %d", end->status);
@@ -440,7 +460,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     const bool is_current = session == runtime->remote.session && !runtime->remote.is_renewing;
     forget(post);
     report(runtime, call, end);
-    if (had_session && end->status == 404 && is_current && (!call || call->purpose != HF_FOR_HELLO))
+    if (had_session && end->status == 404 && is_current && (!call || !is_hello(call)))
         hf_remote_session_gone(runtime, 404);
     if (was_initialized)
         hf_hello_introduced(runtime);
@@ -448,7 +468,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         return;
     if (runtime->remote.is_sse && end->status >= 200 && end->status < 300)
         return; /* accepted: the answer comes on the stream */
-    if (call->purpose == HF_FOR_HELLO)
+    if (is_hello(call))
         hello_failed(call, end);
     else if (call->purpose != HF_FOR_CLIENT)
         ours_failed(call, end);

@@ -1,7 +1,8 @@
 /*
  * runtime.h - the little machine of one live connection (DESIGN 5), as data.
  *
- *   spawning -> handshaking -> listing -> live -> draining -> closing -> terming -> killing -> gone
+ *   spawning -> probing -> handshaking -> listing -> live -> draining -> closing -> terming ->
+ * killing -> gone
  *
  * 1. hf_runtime_step is the only writer of the state.
  * 2. Once FREEZE is out, not one byte more is written to the server: that is what makes bytes taken
@@ -17,6 +18,7 @@
 
 #define HF_RUNTIME_STATES(X)      /* state, its name, the setting that bounds the stay */          \
     X(SPAWNING, "spawning", NONE) /* the whole start is bounded by one timer of its own */         \
+    X(PROBING, "probing", NONE)   /* which era does it speak? */                                   \
     X(HANDSHAKING, "handshaking", NONE)                                                            \
     X(LISTING, "listing", NONE)                                                                    \
     X(LIVE, "live", NONE)                                                                          \
@@ -27,6 +29,7 @@
     X(GONE, "gone", NONE)
 
 #define HF_RUNTIME_EVENTS(X)                                                                       \
+    X(PROBE, "probe")     /* the process runs, and its era is not known */                         \
     X(GREET, "greet")     /* the process runs and we know what to say */                           \
     X(GREETED, "greeted") /* it answered initialize */                                             \
     X(LISTED, "listed")                                                                            \

@@ -50,6 +50,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     server->settings = spec->settings;
     server->wanted = !spec->disabled;
     server->is_remote = spec->is_remote;
+    server->era = spec->settings.era;
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
     server->problem_may_pass = spec->problem_may_pass;
     server->shell = spec->shell;
@@ -300,6 +301,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     server->rules = rules;
     server->settings = spec->settings;
     server->is_remote = spec->is_remote;
+    server->era = restart ? spec->settings.era : server->era;
     server->shell = spec->shell;
     hf_free(server->problem);
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;

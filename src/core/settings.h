@@ -14,6 +14,7 @@
 enum hf_retry_policy { HF_RETRY_NEVER, HF_RETRY_IDEMPOTENT };
 enum hf_isolation { HF_ISOLATION_SHARED, HF_ISOLATION_SESSION };
 enum hf_prefix { HF_PREFIX_ALWAYS, HF_PREFIX_NEVER };
+enum hf_era { HF_ERA_UNKNOWN, HF_ERA_LEGACY, HF_ERA_MODERN }; /* of a server's protocol */
 enum hf_transport { HF_TRANSPORT_AUTO, HF_TRANSPORT_HTTP, HF_TRANSPORT_SSE };
 
 enum { HF_STATUS_MIN = 400, HF_STATUS_MAX = 599 };
@@ -46,6 +47,8 @@ struct hf_settings { /* one server */
     uint32_t idle_ms; /* 0: never stopped for idleness */
     uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms;
     uint32_t start_timeout_ms, list_wait_ms, relist_ms;
+    enum hf_era era;       /* UNKNOWN: it is asked */
+    uint32_t era_probe_ms; /* silence on the question which era it speaks means legacy */
     struct hf_backoff_settings reconnect;
     struct hf_liveness_settings liveness;
     uint32_t close_ms, term_ms, kill_ms, eof_ms, drain_ms, stall_ms;

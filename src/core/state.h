@@ -28,6 +28,7 @@ enum hf_timer_kind {
     HF_TIMER_IDLE,   /* a slot has been unused for idleMs */
     HF_TIMER_RELIST, /* a slot's slow re-list */
     HF_TIMER_STAY,   /* a runtime's stay in its state */
+    HF_TIMER_PROBE,  /* it was asked which era it speaks, and is silent */
     HF_TIMER_START,  /* an attempt's whole start */
     HF_TIMER_EOF,    /* exited, but somebody holds its stdout */
     HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
@@ -61,6 +62,7 @@ enum hf_call_stage {
 /* Whose request it is, and so who is told of the answer. */
 enum hf_call_purpose {
     HF_FOR_CLIENT,
+    HF_FOR_PROBE,   /* which era? */
     HF_FOR_HELLO,   /* our initialize */
     HF_FOR_LIST,    /* a page of a catalog part */
     HF_FOR_CHECK,   /* liveness */
@@ -68,6 +70,7 @@ enum hf_call_purpose {
     HF_FOR_RESTORE, /* log level and subscriptions, set again */
 };
 
+enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
 struct hf_cut { /* bytes of the text that are replaced on the way out */
     size_t at, length;
     struct hf_span by;
@@ -158,6 +161,7 @@ struct hf_server {
     bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
     bool needs_auth;        /* its door wants credentials that it was not given */
     uint64_t not_before_ms; /* Retry-After: no attempt before it */
+    enum hf_era era;        /* as last learned */
     bool is_forgotten;      /* removed and gone; freed after the sessions that came for it alone */
     unsigned own_sessions;
     char *problem;
@@ -242,7 +246,8 @@ struct hf_runtime {
     bool has_capability[HF_PART_COUNT], has_logging, has_subscribe;
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
-    struct hf_timer stay, start, eof, check, stall;
+    bool was_probed, is_probing, has_shown_life;
+    struct hf_timer stay, start, eof, check, stall, probe;
     uint64_t last_byte_ms, last_write_ms;
     uint32_t checks_failed;
     bool check_is_due; /* but calls are in flight: it waits for them */
@@ -383,6 +388,8 @@ void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, cons
 /* moves.c: what a move of a slot does */
 void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra);
 void hf_slot_probe_later(struct hf_slot *slot);
+void hf_slot_attempt_anew(
+    struct hf_slot *slot); /* the running one taught us something: uncharged */
 /* server.c: slots */
 unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event); /* the effects */
 struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make);
@@ -424,6 +431,16 @@ void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
 void hf_restore_level(struct hf_runtime *runtime);
 
 void hf_hello_introduced(struct hf_runtime *runtime); /* it heard our `initialized` */
+void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result); /* modern, too */
+/* An attempt that cannot be used is closed politely; its slot is told first. */
+void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg);
+
+/* probe.c */
+void hf_probe_begin(struct hf_runtime *runtime);
+void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_probe_is_legacy(struct hf_runtime *runtime);
+void hf_probe_sign_of_life(struct hf_runtime *runtime);
+void hf_probe_timer(struct hf_runtime *runtime);
 
 /* remote.c: exchanges with remote servers */
 void hf_remote_init(struct hf_runtime *runtime);

@@ -326,6 +326,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
     call->is_answered = true;
     switch (call->purpose) {
     case HF_FOR_CLIENT: hf_client_answered(call, msg); break;
+    case HF_FOR_PROBE: hf_probe_answered(call, msg); break;
     case HF_FOR_HELLO: hf_hello_answered(call, msg); break;
     case HF_FOR_LIST: hf_list_answered(call, msg); break;
     case HF_FOR_CHECK:
@@ -366,6 +367,8 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
         hf_list_answered(call, &failure);
     else if (call->purpose == HF_FOR_HELLO)
         hf_hello_answered(call, &failure);
+    else if (call->purpose == HF_FOR_PROBE)
+        hf_probe_answered(call, &failure);
     else
         hf_call_end(call);
     return true;

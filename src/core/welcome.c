@@ -54,6 +54,12 @@ void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities
     hf_buf_add_char(out, '}');
 }
 
+static bool is_modern_server(const struct hf_server *server)
+{
+    const struct hf_slot *slot = hf_server_slot(server);
+    return slot && slot->current && slot->current->is_modern;
+}
+
 /* What the server said of itself. It may be shared, and was greeted with our version then: the
  * client gets its own. */
 static void add_server_greeting(struct hf_buf *out, const struct hf_session *session)
@@ -65,7 +71,8 @@ static void add_server_greeting(struct hf_buf *out, const struct hf_session *ses
         hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
         if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
             hf_welcome_add_capabilities(out, it.value);
-        else if (hf_json_key_is(it.key, HF_SPAN("protocolVersion")) && !server->is_clients_own)
+        else if (hf_json_key_is(it.key, HF_SPAN("protocolVersion")) &&
+                 (!server->is_clients_own || is_modern_server(server)))
             hf_buf_printf(out, "\"%s\"", version_for(session));
         else
             hf_buf_add(out, it.value);

@@ -104,6 +104,11 @@ static const struct hf_option options[] = {
       .help = "longest time from start to handshake" },
     { "listWaitMs", MS(list_wait_ms, 0), .initial = "10000",
       .help = "how long a list waits for servers not yet known" },
+    { "era", ANYWHERE, SERVER(enum hf_era, settings.era), CHOICES("auto", "legacy", "modern"),
+      .initial = "\"auto\"", .flags = HF_OPTION_RESTARTS,
+      .help = "of its protocol, if it is not to be asked" },
+    { "eraProbeMs", MS(era_probe_ms, 1), .initial = "5000",
+      .help = "silence on that question that means legacy" },
     { "relistMs", MS(relist_ms, 0), .initial = "300000",
       .help = "time between looks at its lists; 0 = none" },
 

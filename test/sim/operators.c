@@ -15,6 +15,8 @@ struct hf_settings operator_settings(struct sim *sim)
     s.start_timeout_ms = PICK(sim, 50, 5000, 120000);
     s.list_wait_ms = PICK(sim, 0, 100, 10000);
     s.relist_ms = PICK(sim, 0, 1000, 300000);
+    s.era = HF_ERA_LEGACY;
+    s.era_probe_ms = 5000;
     s.reconnect.min_ms = PICK(sim, 0, 1, 250, 1500, 4000);
     s.reconnect.max_ms = PICK(sim, 0, 1000, 30000, 30000);
     s.reconnect.jitter = PICK(sim, 0, 1, 2) / 2.0;

@@ -391,6 +391,8 @@ struct hf_settings default_settings(void)
         .start_timeout_ms = 120000,
         .list_wait_ms = 10000,
         .relist_ms = 300000,
+        .era = HF_ERA_LEGACY,
+        .era_probe_ms = 5000,
         .reconnect = { .min_ms = 1000,
                        .max_ms = 30000,
                        .window_ms = 300000,

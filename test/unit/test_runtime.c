@@ -25,15 +25,22 @@ static const struct row moves[] = {
     /* the way up */
     { S(SPAWNING), E(GREET), S(HANDSHAKING), 0 },
     { S(HANDSHAKING), E(GREETED), S(LISTING), 0 },
+    /* or by the question which era it speaks */
+    { S(SPAWNING), E(PROBE), S(PROBING), 0 },
+    { S(HANDSHAKING), E(PROBE), S(PROBING), 0 },
+    { S(PROBING), E(GREET), S(HANDSHAKING), 0 },
+    { S(PROBING), E(GREETED), S(LISTING), 0 },
     { S(LISTING), E(LISTED), S(LIVE), 0 },
     { S(SPAWNING), E(NO_EXEC), S(GONE), D(RELEASE) }, /* there never was a process */
     /* startTimeoutMs over: nothing to be polite to */
     { S(SPAWNING), E(TIMEOUT), S(KILLING), HARD },
+    { S(PROBING), E(TIMEOUT), S(KILLING), HARD },
     { S(HANDSHAKING), E(TIMEOUT), S(KILLING), HARD },
     { S(LISTING), E(TIMEOUT), S(KILLING), HARD },
     /* draining: only a live one has calls to finish */
     { S(LIVE), E(DRAIN), S(DRAINING), 0 },
     { S(SPAWNING), E(DRAIN), S(CLOSING), POLITE },
+    { S(PROBING), E(DRAIN), S(CLOSING), POLITE },
     { S(HANDSHAKING), E(DRAIN), S(CLOSING), POLITE },
     { S(LISTING), E(DRAIN), S(CLOSING), POLITE },
     { S(DRAINING), E(DRAINED), S(CLOSING), POLITE },
@@ -120,7 +127,7 @@ TEST(each_step_of_the_teardown_is_bounded_by_its_own_setting_and_nothing_else_is
     const struct hf_settings settings = {
         .drain_ms = 11, .close_ms = 22, .term_ms = 33, .kill_ms = 44
     };
-    static const int64_t stays[HF_RUNTIME_STATE_COUNT] = { -1, -1, -1, -1, 11, 22, 33, 44, -1 };
+    static const int64_t stays[HF_RUNTIME_STATE_COUNT] = { -1, -1, -1, -1, -1, 11, 22, 33, 44, -1 };
     for (int state = 0; state < HF_RUNTIME_STATE_COUNT; state++) {
         const struct hf_runtime_machine runtime = { (enum hf_runtime_state)state };
         CHECK(hf_runtime_stay_ms(&runtime, &settings) == stays[state]);

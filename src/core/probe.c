@@ -1,0 +1,133 @@
+/* probe.c - which era does a server speak? Asked with server/discover, never with anything that
+ * could run (PROTOCOL: a legacy server might run a tools/call).
+ *
+ * What was learned is remembered, and asked again when it stops being true. A legacy server may
+ * stay silent on the question: the silence counts from its first sign of life. One that exits on it
+ * is started again without it, and that is nobody's failure. */
+#include "core/state.h"
+
+void hf_probe_begin(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    hf_runtime_event(runtime, HF_RUNTIME_EV_PROBE);
+    runtime->was_probed = runtime->is_probing = true;
+    (void)hf_call_ours(runtime, HF_FOR_PROBE, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
+    if (!runtime->is_remote)
+        hf_timer_set(&engine->timers, &runtime->probe,
+                     engine->now_ms + runtime->server->settings.era_probe_ms);
+}
+
+void hf_probe_sign_of_life(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (!runtime->is_probing || runtime->has_shown_life || !runtime->probe.at_ms)
+        return;
+    runtime->has_shown_life = true;
+    hf_timer_set(&engine->timers, &runtime->probe,
+                 engine->now_ms + runtime->server->settings.era_probe_ms);
+}
+
+void hf_probe_is_legacy(struct hf_runtime *runtime)
+{
+    runtime->is_probing = false;
+    runtime->server->era = HF_ERA_LEGACY;
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->probe);
+    hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
+    hf_hello_begin(runtime);
+}
+
+void hf_probe_timer(struct hf_runtime *runtime)
+{
+    if (runtime->is_probing && runtime->machine.state == HF_RUNTIME_PROBING)
+        hf_probe_is_legacy(runtime); /* the question stays open: its answer may come late */
+}
+
+/* In the words of the older greeting, which is what clients of both eras are told from. */
+static void keep_greeting(struct hf_runtime *runtime, struct hf_span result)
+{
+    const struct hf_span info =
+        hf_json_path(result, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_SERVER) });
+    const struct hf_span capable = hf_json_get(result, HF_SPAN("capabilities"));
+    const struct hf_span words = hf_json_get(result, HF_SPAN("instructions"));
+    struct hf_buf greeting = hf_draft();
+    hf_buf_add_str(&greeting, "{\"protocolVersion\":\"" HF_MODERN_VERSION "\",\"capabilities\":");
+    hf_buf_add(&greeting, capable.p ? capable : HF_SPAN("{}"));
+    hf_buf_add_str(&greeting, ",\"serverInfo\":");
+    if (info.p) {
+        hf_buf_add(&greeting, info);
+    } else {
+        hf_buf_add_str(&greeting, "{\"name\":");
+        hf_json_add_string(&greeting, hf_span_of(runtime->server->name));
+        hf_buf_add_str(&greeting, ",\"version\":\"0\"}");
+    }
+    if (words.p) {
+        hf_buf_add_str(&greeting, ",\"instructions\":");
+        hf_buf_add(&greeting, words);
+    }
+    hf_buf_add_char(&greeting, '}');
+    hf_free(runtime->greeting);
+    runtime->greeting = hf_span_dup(hf_buf_span(&greeting));
+    hf_buf_done(&greeting);
+}
+
+static bool speaks_ours(struct hf_span versions)
+{
+    for (struct hf_json_iter it = hf_json_iter(versions); hf_json_next(&it);)
+        if (hf_json_string_is(it.value, HF_SPAN(HF_MODERN_VERSION)))
+            return true;
+    return false;
+}
+
+static int64_t code_of(const struct hf_msg *msg)
+{
+    int64_t code;
+    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        return 0;
+    return code;
+}
+
+static bool is_modern_answer(const struct hf_msg *msg)
+{
+    if (msg->kind == HF_MSG_RESULT)
+        return speaks_ours(hf_json_get(msg->result, HF_SPAN("supportedVersions")));
+    const int64_t code = code_of(msg);
+    if (code == HF_CODE_UNSUPPORTED_VERSION)
+        return speaks_ours(hf_json_path(
+            msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("supported") }));
+    return code == HF_CODE_HEADER_MISMATCH || code == HF_CODE_MISSING_CAPABILITY;
+}
+
+/* It said what it is after we had taken its silence for an answer. */
+static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    struct hf_slot *slot = runtime->slot;
+    if (!is_modern_answer(msg))
+        return;
+    runtime->server->era = HF_ERA_MODERN;
+    if (runtime == slot->attempt)
+        hf_slot_attempt_anew(slot);
+}
+
+void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    hf_call_end(call);
+    if (!runtime->is_probing || runtime->machine.state != HF_RUNTIME_PROBING) {
+        answered_late(runtime, msg);
+        return;
+    }
+    if (!is_modern_answer(msg)) {
+        hf_probe_is_legacy(runtime);
+        return;
+    }
+    runtime->is_probing = false;
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->probe);
+    if (msg->kind != HF_MSG_RESULT) {
+        hf_hello_give_up(runtime, "server/discover", msg);
+        return;
+    }
+    runtime->server->era = HF_ERA_MODERN;
+    runtime->is_modern = true;
+    keep_greeting(runtime, msg->result);
+    hf_hello_greeted(runtime, msg->result);
+}
