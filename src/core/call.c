@@ -10,6 +10,12 @@
 
 /* ---- the table ---- */
 
+/* Below 2^53, so that no JavaScript server rounds it; the serial wraps after 10^11 calls. */
+static uint64_t next_id(struct hf_engine *engine, uint32_t index)
+{
+    return ((++engine->serial & ((UINT64_C(1) << 37) - 1)) << 16) | index;
+}
+
 static bool take_index(struct hf_engine *engine, struct hf_call *call)
 {
     if (engine->call_count == engine->call_cap) {
@@ -27,8 +33,7 @@ static bool take_index(struct hf_engine *engine, struct hf_call *call)
     call->index = engine->free_hint;
     engine->calls[call->index] = call;
     engine->call_count++;
-    /* below 2^53, so that no JavaScript server rounds it; the serial wraps after 10^11 calls */
-    call->id = ((++engine->serial & ((UINT64_C(1) << 37) - 1)) << 16) | call->index;
+    call->id = next_id(engine, call->index);
     return true;
 }
 
@@ -50,6 +55,8 @@ static void free_call(void *p)
     struct hf_call *call = p;
     hf_free(call->own_name);
     hf_free(call->extra);
+    hf_free(call->input_state);
+    hf_free(call->input_answers);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
     hf_free(call);
@@ -299,6 +306,8 @@ void hf_call_end(struct hf_call *call)
         hf_call_unwait(call);
     else if (call->stage == HF_CALL_HELD)
         engine->held_count--;
+    else if (call->stage == HF_CALL_ASKING)
+        hf_input_drop(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
     engine->held_bytes -= call->text_length;
@@ -404,20 +413,65 @@ static void leave_newline(struct hf_call *call)
     hf_unlink(&call->frame.link);
 }
 
-void hf_call_move(struct hf_call *call, struct hf_slot *slot)
+/* The server has answered and is done with it, and the call is not: as if it had never been sent.
+ */
+static struct hf_runtime *step_out(struct hf_call *call)
 {
     struct hf_runtime *before = call->runtime;
     if (leave_runtime(call))
         leave_newline(call);
     call->runtime = NULL;
     call->history = (struct hf_history) { .is_repeatable = call->history.is_repeatable };
-    call->was_dispatched = false;
+    call->was_dispatched = call->is_answered = false;
     call->evidence = HF_EVIDENCE_UNSENT;
-    hf_call_arrive(call, slot);
+    return before;
+}
+
+static void left(struct hf_runtime *before)
+{
     hf_runtime_maybe_drained(before);
     hf_check_call_ended(before);
     if (before == before->slot->current && before->slot->waiting)
         hf_slot_flush(before->slot); /* it left a place */
+}
+
+void hf_call_move(struct hf_call *call, struct hf_slot *slot)
+{
+    struct hf_runtime *before = step_out(call);
+    hf_call_arrive(call, slot);
+    left(before);
+}
+
+void hf_call_pause(struct hf_call *call)
+{
+    struct hf_runtime *before = step_out(call);
+    const uint64_t now = call->engine->now_ms;
+    call->stage = HF_CALL_ASKING;
+    if (call->end_by_ms) /* the clocks stand still while the client is asked */
+        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+    hf_timer_clear(&call->engine->timers, &call->timer);
+    left(before);
+}
+
+/* Under an id of its own: to the server it is another request. */
+static void renumber(struct hf_call *call)
+{
+    const char *old = call->digits.p;
+    call->id = next_id(call->engine, call->index);
+    call->digits = hf_digits(call->frame.digits, call->id);
+    for (unsigned i = 0; i < call->cut_count; i++)
+        if (call->cuts[i].by.p == old)
+            call->cuts[i].by = call->digits;
+}
+
+void hf_call_continue(struct hf_call *call)
+{
+    call->stage = HF_CALL_NEW;
+    if (call->paused_left_ms)
+        call->end_by_ms = call->engine->now_ms + call->paused_left_ms;
+    call->paused_left_ms = 0;
+    renumber(call);
+    hf_call_arrive(call, call->slot);
 }
 
 /* ---- lost and cancelled ---- */

@@ -14,6 +14,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     session->shell = shell;
     hf_link_init(&session->calls);
     hf_link_init(&session->asks);
+    hf_link_init(&session->questions);
     hf_link_init(&session->subscriptions);
     hf_link_init(&session->uses);
     hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);

@@ -69,12 +69,12 @@ static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *o
 
 /* ---- requests to clients ---- */
 
-static bool can_be_asked(const struct hf_session *session, enum hf_method_id method)
+bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method)
 {
     switch (method) {
-    case HF_METHOD_SAMPLING: return hf_json_get(session->capabilities, HF_SPAN("sampling")).p;
-    case HF_METHOD_ELICITATION: return hf_json_get(session->capabilities, HF_SPAN("elicitation")).p;
-    case HF_METHOD_ROOTS: return hf_json_get(session->capabilities, HF_SPAN("roots")).p;
+    case HF_METHOD_SAMPLING: return hf_json_get(capabilities, HF_SPAN("sampling")).p;
+    case HF_METHOD_ELICITATION: return hf_json_get(capabilities, HF_SPAN("elicitation")).p;
+    case HF_METHOD_ROOTS: return hf_json_get(capabilities, HF_SPAN("roots")).p;
     default: return true; /* unknown to us: the client says itself what it thinks of it */
     }
 }
@@ -153,7 +153,7 @@ static void take_request(struct hf_runtime *runtime, const struct hf_call *origi
         hf_tell_error(runtime, msg->id, -32603, "too many requests of this server are open");
         return;
     }
-    if (!can_be_asked(session, method->id)) {
+    if (!hf_can_be_asked(session->capabilities, method->id)) {
         hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
         return;
     }
@@ -188,6 +188,8 @@ static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
 void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
 {
     struct hf_ask *ask = ask_by_id(session, msg->id);
+    if (!ask && hf_input_answered(session, msg))
+        return;
     if (!ask) /* late: the server is gone, or took its request back */
         return;
     struct hf_buf draft = hf_draft();

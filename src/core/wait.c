@@ -153,6 +153,7 @@ void hf_slot_fail_waiting(struct hf_slot *slot)
         const struct hf_turn *turn = HF_ITEM(slot->turns.next, struct hf_turn, link);
         hf_call_refuse_by_state(HF_ITEM(turn->calls.next, struct hf_call, link));
     }
+    hf_input_fail_all(slot);
 }
 
 void hf_call_refuse_by_state(struct hf_call *call)
