@@ -61,6 +61,7 @@ HF_API size_t hf_config_server_count(const struct hf_config *config);
 /* In the file's order; NULL from the count on. Lives as long as the config, until it is added to.
  */
 HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
+HF_API bool hf_config_has_tokens(const struct hf_config *config); /* else everybody may come in */
 HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
 
 /* A new token for a client of the HTTP front, and the entry of holdfast.tokens that lets it in.
@@ -76,7 +77,7 @@ HF_API struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SI
 /* The servers of a newer config: what is gone is removed, what is new is started, what its process
  * was started with is restarted, everything else is taken over as it runs. The limits of the whole
  * process and the log stay as they were. Tokens, hosts and origins are taken over; sessions of
- * tokens that are gone are closed. */
+ * tokens that are gone are closed. Where other machines can come in, the last token stays. */
 HF_API void hf_reload(struct hf *hf, const struct hf_config *config);
 /* One log line for each thing worth knowing, to a descriptor that stays the caller's. */
 HF_API bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE]);

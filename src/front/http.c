@@ -318,11 +318,16 @@ const char *hf_http_front_url(const struct hf_http_front *front)
     return hf_http_server_url(front->server);
 }
 
-void hf_http_front_admit(struct hf_http_front *front, struct hf_access *access)
+bool hf_http_front_admit(struct hf_http_front *front, struct hf_access *access)
 {
+    if (!hf_access_needs_token(access) && !hf_http_server_is_loopback(front->server)) {
+        hf_access_free(access);
+        return false;
+    }
     hf_access_free(front->access);
     take_access(front, access);
     hf_http_sessions_review(front);
+    return true;
 }
 
 /* ---- the end ---- */

@@ -27,8 +27,9 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
 void hf_http_front_free(struct hf_http_front *front); /* NULL accepted */
 const char *hf_http_front_url(const struct hf_http_front *front);
 /* Instead of what was said before, and taken over. Sessions of tokens that are gone, or may do
- * something else now, are closed: their clients have to come in anew. */
-void hf_http_front_admit(struct hf_http_front *front, struct hf_access *access);
+ * something else now, are closed: their clients have to come in anew. False: without a token in it
+ * everybody on other machines could come in; who may stays as it was. */
+HF_MUST_CHECK bool hf_http_front_admit(struct hf_http_front *front, struct hf_access *access);
 
 /* No connection is taken any more and streams that wait for nothing are ended; what was asked is
  * still answered. */

@@ -145,6 +145,11 @@ const char *hf_config_server_name(const struct hf_config *config, size_t at)
     return at < config->server_count ? config->servers[at].name : NULL;
 }
 
+bool hf_config_has_tokens(const struct hf_config *config)
+{
+    return config->serve.token_count > 0;
+}
+
 /* Only its scheme, host and port: keys stand in paths and queries. */
 static struct hf_span shown_url(const char *text)
 {

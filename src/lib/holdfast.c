@@ -271,8 +271,10 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
         else
             add_server(hf, &config->servers[i]);
     }
-    if (hf->http_front)
-        hf_http_front_admit(hf->http_front, hf_door_access(config));
+    if (hf->http_front && !hf_http_front_admit(hf->http_front, hf_door_access(config)))
+        hf_log_line(hf->log, HF_LOG_ERROR, HF_SPAN(""), 0,
+                    HF_SPAN("tokens_kept reason=\"other machines can reach us, and in the new file "
+                            "there are no tokens\""));
     hf_shell_pump(&hf->shell);
 }
 

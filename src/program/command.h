@@ -18,8 +18,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_run, command_stdio, command_bridge, command_check,
-    command_token, command_version;
+extern const struct command command_run, command_stdio, command_serve, command_bridge,
+    command_check, command_token, command_version;
 
 /* ---- what those with options have in common ---- */
 
@@ -45,5 +45,8 @@ bool line_read_file(struct line *line, const char *who);
 /* Serves stdin and stdout until the client has gone or a signal comes. `server` NULL: all of the
  * file, which SIGHUP reads again. */
 int serve_stdio(const struct line *line, const char *server, const char *who);
+/* Serves HTTP until a signal comes; SIGHUP reads the file again. `on_listening` is told the URL. */
+int serve_http(const struct line *line, const char *who,
+               void (*on_listening)(const struct hf_config *config, const char *url));
 
 #endif

@@ -6,9 +6,9 @@
 #include <unistd.h>
 #include "command.h"
 
-static const struct command *const commands[] = {
-    &command_run, &command_stdio, &command_bridge, &command_check, &command_token, &command_version
-};
+static const struct command *const commands[] = { &command_run,    &command_stdio, &command_serve,
+                                                  &command_bridge, &command_check, &command_token,
+                                                  &command_version };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static bool asks_for_help(const char *word)

@@ -37,28 +37,49 @@ static struct hf *start(const struct line *line, const char *who)
     return NULL;
 }
 
-static void run(struct hf *hf, const struct line *line, const char *who, bool reloads)
+static void watch_signals(struct reload *reload, bool reloads)
 {
-    struct reload reload = { hf, line, who };
-    if (!hf_stop_on_signal(hf, SIGTERM) || !hf_stop_on_signal(hf, SIGINT))
+    const char *who = reload->who;
+    if (!hf_stop_on_signal(reload->hf, SIGTERM) || !hf_stop_on_signal(reload->hf, SIGINT))
         fprintf(stderr, "holdfast %s: signals cannot be watched; they end it at once\n", who);
-    if (reloads && !hf_on_signal(hf, SIGHUP, on_hangup, &reload))
+    if (reloads && !hf_on_signal(reload->hf, SIGHUP, on_hangup, reload))
         fprintf(stderr, "holdfast %s: SIGHUP cannot be watched; it will not reload the file\n",
                 who);
-    hf_run(hf);
+}
+
+static int stop(struct hf *hf, const char *who, bool served, const char *error)
+{
+    if (!served)
+        fprintf(stderr, "holdfast %s: %s\n", who, error);
+    hf_close(hf);
+    return served ? EXIT_WELL : EXIT_FAILED;
 }
 
 int serve_stdio(const struct line *line, const char *server, const char *who)
 {
     char error[HF_ERROR_SIZE];
-    struct hf *hf = start(line, who);
-    if (!hf)
+    struct reload reload = { start(line, who), line, who };
+    if (!reload.hf)
         return EXIT_FAILED;
-    const bool serves = hf_serve_stdio(hf, server, STDIN_FILENO, STDOUT_FILENO, error);
+    watch_signals(&reload, !server);
+    const bool serves = hf_serve_stdio(reload.hf, server, STDIN_FILENO, STDOUT_FILENO, error);
     if (serves)
-        run(hf, line, who, !server);
-    else
-        fprintf(stderr, "holdfast %s: %s\n", who, error);
-    hf_close(hf);
-    return serves ? EXIT_WELL : EXIT_FAILED;
+        hf_run(reload.hf);
+    return stop(reload.hf, who, serves, error);
+}
+
+int serve_http(const struct line *line, const char *who,
+               void (*on_listening)(const struct hf_config *config, const char *url))
+{
+    char url[HF_ERROR_SIZE], error[HF_ERROR_SIZE];
+    struct reload reload = { start(line, who), line, who };
+    if (!reload.hf)
+        return EXIT_FAILED;
+    watch_signals(&reload, true); /* before somebody hears that we listen and sends one */
+    const bool serves = hf_serve_http(reload.hf, line->config, url, error);
+    if (serves) {
+        on_listening(line->config, url);
+        hf_run(reload.hf);
+    }
+    return stop(reload.hf, who, serves, error);
 }

@@ -1,8 +1,126 @@
-// `holdfast bridge` as a command: whom it serves, what it sends, what it refuses.
+// `holdfast serve` and `holdfast bridge` as commands: what they print, what they refuse, how they reload and end.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { assertOurError, command, textOf } from './harness.mjs';
-import { bridge, httpServer } from './http_harness.mjs';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { Server, assertOurError, command, scratch, textOf, until } from './harness.mjs';
+import { Gateway, bridge, httpServer, serve, writeConfig } from './http_harness.mjs';
+
+const token = (name, more = {}) => {
+  const text = `hf_${name}`;
+  return { text, entry: { name, hash: `sha256:${crypto.createHash('sha256').update(text).digest('hex')}`, ...more } };
+};
+const pasted = (gateway) => JSON.parse(gateway.stdout.slice(gateway.stdout.indexOf('{'), gateway.stdout.lastIndexOf('}') + 1));
+
+// ---- serve ----
+
+test('serve_says_where_it_listens_which_doors_there_are_and_what_to_paste', async (t) => {
+  const odd = new Server(scratch(), 'odd');
+  const gateway = await serve(t, { servers: { pay: {}, 'a b/ü': { command: odd.command, args: odd.args } } });
+  await until(() => gateway.stdout.includes('in that have it.'), 'all it has to say');
+  const lines = gateway.stdout.split('\n');
+  assert.equal(lines[0], `listening on ${gateway.origin}`);
+  assert.equal(lines[1], `  ${gateway.origin}/mcp          all servers`);
+  assert.equal(lines[2], `  ${gateway.origin}/mcp/pay`);
+  assert.equal(lines[3], `  ${gateway.origin}/mcp/a%20b%2F%C3%BC`);
+  assert.deepEqual(pasted(gateway), { mcpServers: { holdfast: { type: 'http', url: `${gateway.origin}/mcp` } } });
+  assert.match(gateway.stdout, /Every process on this machine may use these servers: there are no tokens\.\n`holdfast token` makes one/);
+  for (const door of ['/mcp/pay', '/mcp/a%20b%2F%C3%BC']) {
+    const client = await gateway.join(door);
+    assert.equal(textOf(await client.call('echo', { text: door })), door);
+  }
+  await gateway.finish();
+});
+
+test('serve_with_tokens_pastes_a_header_and_warns_of_nobody', async (t) => {
+  const gateway = await serve(t, { servers: { pay: {} }, holdfast: { tokens: [token('ci').entry] } });
+  await until(() => gateway.stdout.trimEnd().endsWith('}'), 'all it has to say');
+  assert.equal(pasted(gateway).mcpServers.holdfast.headers.Authorization, 'Bearer TOKEN');
+  assert.ok(!gateway.stdout.includes('Every process'), gateway.stdout);
+  await gateway.finish();
+});
+
+test('serve_refuses_an_address_that_others_can_reach_without_tokens_and_starts_nothing', async () => {
+  const dir = scratch();
+  const { file, known } = writeConfig(dir, { servers: { pay: {} }, holdfast: { listen: '0.0.0.0:0' } });
+  const done = await command(['serve', '-c', file], { cwd: dir });
+  assert.equal(done.code, 1);
+  assert.equal(done.stdout, '');
+  assert.match(done.stderr, /other machines can reach 0\.0\.0\.0:0, and there are no tokens.*`holdfast token`/);
+  assert.deepEqual(known.pay.starts(), []);
+});
+
+test('serve_says_what_is_wrong_with_its_address', async (t) => {
+  const taken = await serve(t, {});
+  const { file } = writeConfig(scratch(), {});
+  const busy = await command(['serve', '-c', file, '--listen', `127.0.0.1:${taken.port}`]);
+  assert.equal(busy.code, 1);
+  assert.match(busy.stderr, new RegExp(`holdfast serve: cannot listen on 127\\.0\\.0\\.1:${taken.port}: another process listens there`));
+  const wrong = await command(['serve', '-c', file, '--listen', 'example.com:80']);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--listen: names are not looked up/);
+  await taken.finish();
+});
+
+test('serve_listens_on_a_socket_file_that_only_its_owner_may_open', async (t) => {
+  const dir = scratch();
+  const socket = path.relative(process.cwd(), path.join(dir, 's')).length < 100 ? path.join(dir, 's') : `/tmp/hf-${process.pid}`;
+  const gateway = new Gateway(t, { dir, listen: `unix:${socket}`, servers: { pay: {} } });
+  await until(() => gateway.stdout.includes('in that have it.') || gateway.exit, () => `it to listen: ${gateway.stderr}`);
+  assert.match(gateway.stdout, new RegExp(`^listening on unix:${socket}\n  http://localhost/mcp          all servers\n`));
+  assert.match(gateway.stdout, /Every process that may open the socket may use these servers/);
+  assert.equal(fs.statSync(socket).mode & 0o077, 0);
+  const status = await new Promise((done, fail) => {
+    http.get({ socketPath: socket, path: '/healthz' }, (response) => done(response.resume().statusCode)).on('error', fail);
+  });
+  assert.equal(status, 200);
+  await gateway.finish();
+});
+
+test('serve_reads_its_file_again_and_takes_servers_and_tokens_over', async (t) => {
+  const [old, fresh] = [token('old'), token('fresh')];
+  const gateway = await serve(t, { servers: { pay: {} }, holdfast: { tokens: [old.entry] } });
+  const client = await gateway.join('/mcp', { token: old.text });
+  assert.ok((await client.toolNames()).includes('pay__echo'));
+  writeConfig(gateway.dir, { servers: { pay: {}, more: {} }, holdfast: { tokens: [old.entry, fresh.entry] } });
+  gateway.child.kill('SIGHUP');
+  await until(async () => (await client.toolNames()).includes('more__echo'), 'the new server');
+  const other = await gateway.join('/mcp', { token: fresh.text });
+  assert.equal(textOf(await other.call('more__echo', { text: 'x' })), 'x');
+
+  fs.writeFileSync(gateway.config, '{ "mcpServers": [] }');
+  gateway.child.kill('SIGHUP');
+  await gateway.waitForStderr(/mcpServers: found an array/);
+  assert.equal(textOf(await other.call('pay__echo', { text: 'still here' })), 'still here');
+  await gateway.finish();
+});
+
+test('serve_never_opens_the_door_when_a_new_file_has_lost_its_tokens', async (t) => {
+  const ci = token('ci');
+  const gateway = await serve(t, { servers: { pay: {} }, listen: '0.0.0.0:0', holdfast: { tokens: [ci.entry] } });
+  gateway.address = '127.0.0.1';
+  const client = await gateway.join('/mcp', { token: ci.text });
+  writeConfig(gateway.dir, { servers: { pay: {} } });
+  gateway.child.kill('SIGHUP');
+  await gateway.waitForStderr(/there are no tokens/);
+  const stranger = gateway.client('/mcp');
+  const trip = stranger.request('initialize', {}).trip;
+  await trip.ended;
+  assert.equal(trip.status, 401);
+  assert.equal(textOf(await client.call('pay__echo', { text: 'x' })), 'x');
+  await gateway.finish();
+});
+
+test('serve_takes_its_servers_from_a_file_only', async () => {
+  for (const args of [['x'], ['--name', 'x'], ['--', 'true'], ['--listen'], ['-x']]) {
+    const done = await command(['serve', ...args]);
+    assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
+  }
+});
+
+// ---- bridge ----
 
 test('bridge_gives_a_remote_server_to_a_client_that_speaks_stdio_under_its_own_names', async (t) => {
   const server = await httpServer(t, {});

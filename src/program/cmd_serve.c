@@ -1,0 +1,94 @@
+/* cmd_serve.c - `holdfast serve`: the servers of a config file, over HTTP. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+
+/* As a part of a path: a name may hold anything. */
+static void print_encoded(const char *name)
+{
+    for (; *name; name++)
+        if (isalnum((unsigned char)*name) || strchr("-._~", *name))
+            (void)putchar(*name);
+        else
+            printf("%%%02X", (unsigned char)*name);
+}
+
+/* A socket's path says nothing about the paths behind it. */
+static bool is_unix(const char *url)
+{
+    return strncmp(url, "unix:", 5) == 0;
+}
+
+static void print_doors(const struct hf_config *config, const char *url)
+{
+    const char *base = is_unix(url) ? "http://localhost" : url;
+    printf("listening on %s\n", url);
+    printf("  %s/mcp          all servers\n", base);
+    for (size_t i = 0; i < hf_config_server_count(config); i++) {
+        printf("  %s/mcp/", base);
+        print_encoded(hf_config_server_name(config, i));
+        printf("\n");
+    }
+}
+
+static void print_client_config(const struct hf_config *config, const char *url)
+{
+    printf("\nfor the config of a client:\n\n"
+           "{\n"
+           "  \"mcpServers\": {\n"
+           "    \"holdfast\": {\n"
+           "      \"type\": \"http\",\n"
+           "      \"url\": \"%s/mcp\"%s\n",
+           url, hf_config_has_tokens(config) ? "," : "");
+    if (hf_config_has_tokens(config))
+        printf("      \"headers\": { \"Authorization\": \"Bearer TOKEN\" }\n");
+    printf("    }\n"
+           "  }\n"
+           "}\n");
+}
+
+static void on_listening(const struct hf_config *config, const char *url)
+{
+    print_doors(config, url);
+    if (is_unix(url))
+        printf("\nover that socket, as in: curl --unix-socket %s http://localhost/healthz\n",
+               url + 5);
+    else
+        print_client_config(config, url);
+    if (!hf_config_has_tokens(config))
+        printf("\nEvery process %s may use these servers: there are no tokens.\n"
+               "`holdfast token` makes one; with the entry it prints in the file, only those come\n"
+               "in that have it.\n",
+               is_unix(url) ? "that may open the socket" : "on this machine");
+    (void)fflush(stdout);
+}
+
+static int run(int argc, char **argv)
+{
+    struct line line;
+    int code = EXIT_USAGE;
+    if (line_read(&line, "serve", argc, argv) && line_is_plain(&line, "serve"))
+        code =
+            line_read_file(&line, "serve") ? serve_http(&line, "serve", on_listening) : EXIT_FAILED;
+    line_done(&line);
+    return code;
+}
+
+const struct command command_serve = {
+    .name = "serve",
+    .usage = "holdfast serve [-c FILE] [OPTIONS]",
+    .summary = "the servers of a config file, over HTTP",
+    .help =
+        "Starts every server of the `mcpServers` object in FILE and offers them over HTTP: all of\n"
+        "them at /mcp under names like server__tool, each at /mcp/NAME under its own names, and\n"
+        "for old clients at /sse. It prints where, and the config of a client to paste.\n"
+        "\n"
+        "--listen ADDR is where: 127.0.0.1:7332, or IP:PORT, [IPv6]:PORT or unix:PATH; port 0 is\n"
+        "any that is free. An address that other machines can reach needs tokens in the file.\n"
+        "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
+        "touches only what changed; SIGTERM and SIGINT end it once the calls in flight are\n"
+        "answered, a second one at once.\n",
+    .takes_options = true,
+    .run = run,
+};
