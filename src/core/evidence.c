@@ -56,7 +56,8 @@ enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
     assert(facts.sent <= HF_SENT_WHOLE);
     if (facts.status == 0)
         return by_sent[facts.sent];
-    if (facts.is_vouched || facts.status == 421 || facts.status == 425)
+    const bool is_vouched = facts.is_vouched && facts.status >= 400;
+    if (is_vouched || facts.status == 421 || facts.status == 425)
         return HF_HTTP_REFUSED;
     if (facts.status >= 300 && facts.status < 400) /* we follow no redirects */
         return HF_HTTP_REJECTED_LATE;

@@ -1,6 +1,7 @@
 /* engine_fixture.c - see engine_fixture.h. */
 #include "engine_fixture.h"
 #include <stdarg.h>
+#include "engine_http.h"
 
 enum { BUF_MAX = 1 << 28 };
 
@@ -48,6 +49,7 @@ static void spawn(struct world *w, struct hf_runtime *runtime)
         .server = hf_runtime_server(runtime),
         .generation = hf_runtime_generation(runtime),
         .spawned_ms = w->now_ms,
+        .is_remote = hf_runtime_is_remote(runtime),
     };
     c->manners = *manners_of(w, c->server);
     hf_buf_init(&c->pipe, BUF_MAX);
@@ -58,12 +60,18 @@ static void spawn(struct world *w, struct hf_runtime *runtime)
 static void send_to(struct world *w, const struct hf_effect *effect)
 {
     struct client *c = hf_session_shell(effect->session);
-    struct hf_buf text;
-    hf_buf_init(&text, BUF_MAX);
-    for (unsigned i = 0; i < effect->piece_count; i++)
-        hf_buf_add(&text, effect->pieces[i]);
-    keep_message(&c->got, hf_buf_span(&text), w->now_ms);
-    hf_buf_done(&text);
+    if (effect->piece_count == 0) {
+        CHECK(effect->is_answer && effect->via && c->taken_back_count < TAKEN_BACK_MAX);
+        c->taken_back[c->taken_back_count++ % TAKEN_BACK_MAX] = effect->via;
+        return;
+    }
+    struct message *m = keep_pieces(&c->got, effect->pieces, effect->piece_count, w->now_ms);
+    if (!m)
+        return;
+    m->via = effect->via;
+    m->is_answer = effect->is_answer;
+    m->error_code = effect->error_code;
+    CHECK(m->is_answer == (m->msg.kind >= HF_MSG_RESULT));
 }
 
 static void keep_note(struct world *w, const struct hf_note *note)
@@ -97,13 +105,16 @@ static void perform(struct world *w, const struct hf_effect *effect)
         c->got_kill = true;
         c->killed_ms = w->now_ms;
         break;
-    case HF_DO_RELEASE: c->runtime = NULL; break;
+    case HF_DO_RELEASE:
+        http_released(c);
+        c->runtime = NULL;
+        break;
     case HF_DO_SEND: send_to(w, effect); break;
     case HF_DO_NOTE: keep_note(w, &effect->note); break;
     case HF_DO_FORGET_SERVER: break;
-    case HF_DO_POST:
-    case HF_DO_ABORT:
-    case HF_DO_HANG_UP: CHECK(!"a remote server in a world without one"); break;
+    case HF_DO_POST: http_begin(w, effect->post); break;
+    case HF_DO_ABORT: http_abort(effect->post); break;
+    case HF_DO_HANG_UP: http_hang_up(c); break;
     }
 }
 
@@ -161,67 +172,17 @@ static void say(struct child *c, const char *text)
 
 static void answer(struct child *c, struct hf_span id, const char *member, const char *value)
 {
-    char *text = NULL;
-    if (asprintf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s}", HF_FMT(id), member, value) <
-        0)
-        abort();
+    char *text = reply_with(id, member, value);
     say(c, text);
     free(text);
 }
 
-static void answer_initialize(struct child *c, struct hf_span id)
-{
-    const struct manners *m = &c->manners;
-    char *result = NULL;
-    char capabilities[200];
-    (void)snprintf(capabilities, sizeof capabilities, "{\"tools\":{}%s%s}",
-                   m->prompts ? ",\"prompts\":{}" : "",
-                   m->resources ? ",\"resources\":{\"subscribe\":true}" : "");
-    if (asprintf(&result,
-                 "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":%s,\"serverInfo\":{\"name\":"
-                 "\"fake\",\"version\":\"1\"},\"instructions\":\"be kind\"}",
-                 m->capabilities ? m->capabilities : capabilities) < 0)
-        abort();
-    answer(c, id, "result", result);
-    free(result);
-}
-
-static void answer_list(struct child *c, struct hf_span id, const char *member, const char *array)
-{
-    char *result = NULL;
-    if (asprintf(&result, "{\"%s\":%s}", member, array ? array : "[]") < 0)
-        abort();
-    answer(c, id, "result", result);
-    free(result);
-}
-
 static void react(struct child *c, const struct hf_msg *msg)
 {
-    const struct manners *m = &c->manners;
-    if (msg->kind != HF_MSG_REQUEST || m->mute)
-        return;
-    if (hf_span_is(msg->method, "initialize")) {
-        if (m->no_init)
-            answer(c, msg->id, "error", "{\"code\":-32000,\"message\":\"bad day\"}");
-        else
-            answer_initialize(c, msg->id);
-    } else if (hf_span_is(msg->method, "tools/list")) {
-        if (m->no_tools)
-            answer(c, msg->id, "error", "{\"code\":-32000,\"message\":\"no list\"}");
-        else if (!m->stuck_list)
-            answer_list(c, msg->id, "tools", m->tools);
-    } else if (hf_span_is(msg->method, "prompts/list")) {
-        answer_list(c, msg->id, "prompts", m->prompts);
-    } else if (hf_span_is(msg->method, "resources/list")) {
-        answer_list(c, msg->id, "resources", m->resources);
-    } else if (hf_span_is(msg->method, "resources/templates/list")) {
-        answer_list(c, msg->id, "resourceTemplates", m->templates);
-    } else if (hf_span_is(msg->method, "ping")) {
-        if (!m->no_ping)
-            answer(c, msg->id, "result", "{}");
-    } else if (hf_span_is(msg->method, "tools/call") && m->answers_calls) {
-        answer(c, msg->id, "result", "{\"content\":[]}");
-    }
+    char *text = reply_to(&c->manners, msg);
+    if (text)
+        say(c, text);
+    free(text);
 }
 
 static void end_process(struct child *c, int wait_status)
@@ -262,6 +223,8 @@ static bool act(struct child *c)
         c->has_exited = m->no_exec;
         return true;
     }
+    if (c->is_remote)
+        return http_act(c);
     if (c->got_kill && !m->survives_kill && !c->tree_is_gone) {
         end_process(c, KILLED);
         report_tree(c);
@@ -298,7 +261,8 @@ void settle(struct world *w)
 void child_start(struct child *c)
 {
     c->is_running = true;
-    hf_runtime_started(c->runtime, 1000 + (long)(c - c->world->children), c->world->now_ms);
+    const long pid = c->is_remote ? 0 : 1000 + (long)(c - c->world->children);
+    hf_runtime_started(c->runtime, pid, c->world->now_ms);
     settle(c->world);
 }
 
@@ -476,6 +440,7 @@ void world_end(struct world *w)
         hf_buf_done(&w->children[i].pipe);
         hf_buf_done(&w->children[i].line);
     }
+    http_done(w);
     hf_buf_done(&w->notes);
     hf_free(w);
 }
@@ -520,6 +485,12 @@ struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec)
 struct hf_server *add_server(struct world *w, const char *name, struct hf_settings settings)
 {
     return add_spec(w, &(struct hf_server_spec) { .name = name, .settings = settings });
+}
+
+struct hf_server *add_remote(struct world *w, const char *name, struct hf_settings settings)
+{
+    return add_spec(
+        w, &(struct hf_server_spec) { .name = name, .settings = settings, .is_remote = true });
 }
 
 struct manners *manners_of(struct world *w, const struct hf_server *server)

@@ -18,7 +18,26 @@
 #include "wire/jsonrpc.h"
 
 enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 8, TOOLS_MAX = 4000 };
+enum { TAKEN_BACK_MAX = 64 };
 enum { T0 = 1000000 }; /* the clock's first reading; any value but 0 would do */
+
+/* A remote server plays along too (engine_http.h). */
+struct http_manners {
+    bool by_hand;          /* every exchange is left to the test, from the first byte on */
+    bool is_down;          /* nobody listens: not a byte of any request gets away */
+    bool no_session;       /* gives no session id */
+    bool is_sse;           /* speaks only the older HTTP+SSE */
+    bool has_stream;       /* answers GET with a stream, and holds it open; else 405 */
+    bool holds_calls;      /* a tools/call is still being connected until the test says so */
+    bool never_says_bye;   /* does not answer DELETE */
+    int unknown_status;    /* to a session id it does not know; 0: 404 */
+    int hello_status;      /* to initialize; 0: 200 */
+    int ping_status;       /* to ping; 0: 200 */
+    int list_status;       /* to every list; 0: 200 */
+    int64_t retry_after_s; /* beside hello_status; 0: not said */
+    unsigned sessions;     /* made so far; it knows only the newest */
+    bool has_forgotten;    /* and not even that one */
+};
 
 struct manners {
     bool no_exec;      /* cannot be started */
@@ -39,12 +58,17 @@ struct manners {
     const char *resources;    /* NULL: no such capability */
     const char *templates;    /* NULL: an empty list, if there are resources */
     const char *capabilities; /* NULL: tools, and what else is set above */
+    const char *version;      /* NULL: 2025-11-25 */
+    struct http_manners http; /* of one that is reached over HTTP */
 };
 
 struct message { /* one JSON-RPC message, kept */
     char *text;
     uint64_t at_ms;
     struct hf_msg msg;
+    uint64_t via; /* of one that a client got */
+    bool is_answer;
+    int error_code;
 };
 
 struct messages {
@@ -53,8 +77,15 @@ struct messages {
 };
 
 void keep_message(struct messages *list, struct hf_span text, uint64_t now_ms);
+/* NULL: it is no message, and the test has failed. */
+struct message *keep_pieces(struct messages *list, const struct hf_span *pieces, unsigned count,
+                            uint64_t now_ms);
 void free_messages(struct messages *list);
 char *format_text(const char *format, va_list args) HF_PRINTF(1, 0); /* for free() */
+
+/* For free(). */
+char *reply_with(struct hf_span id, const char *member, const char *value);
+char *reply_to(const struct manners *m, const struct hf_msg *msg); /* NULL: left to the test */
 
 struct world;
 
@@ -73,13 +104,19 @@ struct child { /* one runtime, seen from outside */
     uint64_t bytes_read;
     struct messages got; /* lines read */
     size_t handled;
+    bool is_remote;
+    unsigned hang_ups;
 };
 
 struct client {
     struct world *world;
     struct hf_session *session; /* NULL once closed */
     struct messages got, sent;
+    uint64_t taken_back[TAKEN_BACK_MAX]; /* vias whose answer will not come: it was cancelled */
+    size_t taken_back_count;
 };
+
+struct exchange; /* engine_http.h */
 
 struct world {
     struct hf_engine *engine;
@@ -92,6 +129,8 @@ struct world {
     size_t child_count;
     struct client clients[CLIENTS_MAX];
     size_t client_count;
+    struct exchange **exchanges; /* in the order of their beginning */
+    size_t exchange_count, exchange_cap, exchanges_seen;
     struct hf_buf notes; /* one line each: "level server text" */
     unsigned bugs;
     bool by_hand; /* children do nothing of themselves */
@@ -111,6 +150,7 @@ size_t notes_with(const struct world *w, const char *part);
 
 struct hf_server *add_server(struct world *w, const char *name, struct hf_settings settings);
 struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec);
+struct hf_server *add_remote(struct world *w, const char *name, struct hf_settings settings);
 struct manners *manners_of(struct world *w, const struct hf_server *server);
 bool operate(struct world *w, struct hf_server *server, enum hf_op op);
 enum hf_slot_state state_of(const struct hf_server *server);
@@ -145,12 +185,20 @@ struct client *greeted_client(struct world *w, struct hf_server *only); /* has i
 struct client *greeted_client_with(struct world *w, struct hf_server *only,
                                    const char *capabilities);
 void client_says(struct client *c, const char *format, ...) HF_PRINTF(2, 3);
+/* Returns how many answers are owed. */
+unsigned client_says_via(struct client *c, uint64_t via, const char *format, ...) HF_PRINTF(3, 4);
+unsigned client_calls_via(struct client *c, uint64_t via, int id, const char *tool);
+void client_via_gone(struct client *c, uint64_t via);
 void client_calls(struct client *c, int id, const char *tool);
 void client_cancels(struct client *c, int id);
 void client_asks(struct client *c, int id, const char *method); /* without params */
 void client_leaves(struct client *c);
 
 size_t answers_to(const struct client *c, int id);
+size_t answers_via(const struct client *c, uint64_t via); /* and what was taken back */
+size_t taken_back_via(const struct client *c, uint64_t via);
+const struct message *answer_via(const struct client *c, uint64_t via); /* the last one */
+size_t heard_via(const struct client *c, uint64_t via, const char *method);
 const struct message *answer_to(const struct client *c, int id); /* the last one; NULL: none */
 int error_of(const struct client *c, int id);                    /* 0: none, or a result */
 bool has_result(const struct client *c, int id);
@@ -173,5 +221,7 @@ struct scene {
 };
 struct scene scene(void);
 struct scene scene_of(struct hf_settings settings);
+struct scene remote_scene(void); /* the same with a remote server */
+struct scene remote_scene_of(struct hf_settings settings, struct http_manners http);
 
 #endif

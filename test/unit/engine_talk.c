@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include "engine_fixture.h"
 
+enum { MESSAGE_MAX = 1 << 28 };
+
 /* ---- kept messages ---- */
 
 void keep_message(struct messages *list, struct hf_span text, uint64_t now_ms)
@@ -20,6 +22,19 @@ void keep_message(struct messages *list, struct hf_span text, uint64_t now_ms)
         return;
     }
     list->count++;
+}
+
+struct message *keep_pieces(struct messages *list, const struct hf_span *pieces, unsigned count,
+                            uint64_t now_ms)
+{
+    struct hf_buf text;
+    hf_buf_init(&text, MESSAGE_MAX);
+    for (unsigned i = 0; i < count; i++)
+        hf_buf_add(&text, pieces[i]);
+    const size_t before = list->count;
+    keep_message(list, hf_buf_span(&text), now_ms);
+    hf_buf_done(&text);
+    return list->count > before ? &list->items[before] : NULL;
 }
 
 void free_messages(struct messages *list)
@@ -76,6 +91,67 @@ struct hf_span child_last_id(const struct child *c, const char *method)
     return m ? m->msg.id : HF_SPAN("");
 }
 
+/* ---- what a well-behaved server answers ---- */
+
+char *reply_with(struct hf_span id, const char *member, const char *value)
+{
+    char *text = NULL;
+    if (asprintf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s}", HF_FMT(id), member, value) <
+        0)
+        abort();
+    return text;
+}
+
+static char *reply_to_initialize(const struct manners *m, struct hf_span id)
+{
+    char result[1000], capabilities[200];
+    (void)snprintf(capabilities, sizeof capabilities, "{\"tools\":{}%s%s}",
+                   m->prompts ? ",\"prompts\":{}" : "",
+                   m->resources ? ",\"resources\":{\"subscribe\":true}" : "");
+    (void)snprintf(result, sizeof result,
+                   "{\"protocolVersion\":\"%s\",\"capabilities\":%s,\"serverInfo\":{\"name\":"
+                   "\"fake\",\"version\":\"1\"},\"instructions\":\"be kind\"}",
+                   m->version ? m->version : "2025-11-25",
+                   m->capabilities ? m->capabilities : capabilities);
+    return reply_with(id, "result", result);
+}
+
+static char *reply_to_list(struct hf_span id, const char *member, const char *array)
+{
+    char *result = NULL;
+    if (asprintf(&result, "{\"%s\":%s}", member, array ? array : "[]") < 0)
+        abort();
+    char *text = reply_with(id, "result", result);
+    free(result);
+    return text;
+}
+
+char *reply_to(const struct manners *m, const struct hf_msg *msg)
+{
+    if (msg->kind != HF_MSG_REQUEST || m->mute)
+        return NULL;
+    if (hf_span_is(msg->method, "initialize"))
+        return m->no_init
+                   ? reply_with(msg->id, "error", "{\"code\":-32000,\"message\":\"bad day\"}")
+                   : reply_to_initialize(m, msg->id);
+    if (hf_span_is(msg->method, "tools/list")) {
+        if (m->no_tools)
+            return reply_with(msg->id, "error", "{\"code\":-32000,\"message\":\"no list\"}");
+        return m->stuck_list ? NULL : reply_to_list(msg->id, "tools", m->tools);
+    }
+    if (hf_span_is(msg->method, "prompts/list"))
+        return reply_to_list(msg->id, "prompts", m->prompts);
+    if (hf_span_is(msg->method, "resources/list"))
+        return reply_to_list(msg->id, "resources", m->resources);
+    if (hf_span_is(msg->method, "resources/templates/list"))
+        return reply_to_list(msg->id, "resourceTemplates", m->templates);
+    if (hf_span_is(msg->method, "ping"))
+        return m->no_ping ? NULL : reply_with(msg->id, "result", "{}");
+    if (hf_span_is(msg->method, "tools/call") && m->answers_calls)
+        return reply_with(msg->id, "result", "{\"content\":[]}");
+    return NULL;
+}
+
 /* ---- clients ---- */
 
 struct client *open_client(struct world *w, struct hf_server *only)
@@ -105,19 +181,49 @@ struct client *greeted_client(struct world *w, struct hf_server *only)
     return greeted_client_with(w, only, "{}");
 }
 
-void client_says(struct client *c, const char *format, ...)
+static unsigned say(struct client *c, uint64_t via, const char *format, va_list args)
 {
-    va_list args;
-    va_start(args, format);
     char *text = format_text(format, args);
-    va_end(args);
     struct hf_msg msg;
     struct hf_err err;
     if (hf_msg_parse(hf_span_of(text), 4096, &msg, &err) == HF_MSG_OK)
         keep_message(&c->sent, hf_span_of(text), c->world->now_ms);
-    hf_session_message(c->session, hf_span_of(text), c->world->now_ms);
+    const unsigned owed =
+        hf_session_message_via(c->session, hf_span_of(text), via, c->world->now_ms);
     settle(c->world); /* effects point into the text */
     free(text);
+    return owed;
+}
+
+void client_says(struct client *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)say(c, 0, format, args);
+    va_end(args);
+}
+
+unsigned client_says_via(struct client *c, uint64_t via, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const unsigned owed = say(c, via, format, args);
+    va_end(args);
+    return owed;
+}
+
+unsigned client_calls_via(struct client *c, uint64_t via, int id, const char *tool)
+{
+    return client_says_via(c, via,
+                           "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{"
+                           "\"name\":\"%s\",\"arguments\":{\"via\":%llu}}}",
+                           id, tool, (unsigned long long)via);
+}
+
+void client_via_gone(struct client *c, uint64_t via)
+{
+    hf_session_via_gone(c->session, via, c->world->now_ms);
+    settle(c->world);
 }
 
 void client_calls(struct client *c, int id, const char *tool)
@@ -159,6 +265,39 @@ size_t answers_to(const struct client *c, int id)
     size_t count = 0;
     for (size_t i = 0; i < c->got.count; i++)
         count += answers(&c->got.items[i].msg, id);
+    return count;
+}
+
+size_t taken_back_via(const struct client *c, uint64_t via)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->taken_back_count; i++)
+        count += c->taken_back[i] == via;
+    return count;
+}
+
+size_t answers_via(const struct client *c, uint64_t via)
+{
+    size_t count = taken_back_via(c, via);
+    for (size_t i = 0; i < c->got.count; i++)
+        count += c->got.items[i].is_answer && c->got.items[i].via == via;
+    return count;
+}
+
+const struct message *answer_via(const struct client *c, uint64_t via)
+{
+    for (size_t i = c->got.count; i-- > 0;)
+        if (c->got.items[i].is_answer && c->got.items[i].via == via)
+            return &c->got.items[i];
+    return NULL;
+}
+
+size_t heard_via(const struct client *c, uint64_t via, const char *method)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->got.count; i++)
+        count += c->got.items[i].via == via && c->got.items[i].msg.method.p &&
+                 hf_span_is(c->got.items[i].msg.method, method);
     return count;
 }
 
@@ -238,15 +377,34 @@ const char *names_in(const struct client *c, int id, const char *member)
 
 /* ---- a scene ---- */
 
+static void set_scene(struct scene *s)
+{
+    settle(s->w);
+    s->client = greeted_client(s->w, s->server);
+    client_asks(s->client, 900, "tools/list");
+    s->first = newest_child(s->w, s->server);
+}
+
 struct scene scene_of(struct hf_settings settings)
 {
     struct scene s = { .w = world_new() };
     s.server = add_server(s.w, "s", settings);
-    settle(s.w);
-    s.client = greeted_client(s.w, s.server);
-    client_asks(s.client, 900, "tools/list");
-    s.first = newest_child(s.w, s.server);
+    set_scene(&s);
     return s;
+}
+
+struct scene remote_scene_of(struct hf_settings settings, struct http_manners http)
+{
+    struct scene s = { .w = world_new() };
+    s.server = add_remote(s.w, "s", settings);
+    manners_of(s.w, s.server)->http = http;
+    set_scene(&s);
+    return s;
+}
+
+struct scene remote_scene(void)
+{
+    return remote_scene_of(default_settings(), (struct http_manners) { 0 });
 }
 
 struct scene scene(void)

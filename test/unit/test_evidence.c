@@ -152,6 +152,80 @@ TEST(a_repeatable_call_is_sent_again_although_dispatched_but_under_the_same_cap)
     CHECK(verdict(HF_EVIDENCE_UNREAD, 3, false, true) == HF_VERDICT_DIES_ON_IT);
 }
 
+/* ---- HTTP: what one exchange proved ---- */
+
+enum { STATUS_END = 600 };
+
+static enum hf_http_verdict http(enum hf_sent sent, int status, bool had_session, bool is_vouched)
+{
+    return hf_http_verdict((struct hf_http_facts) { sent, status, had_session, is_vouched });
+}
+
+static bool is_one_of(int status, const int *list)
+{
+    while (*list && *list != status)
+        list++;
+    return *list;
+}
+
+/* DESIGN 4, written down once more. */
+static enum hf_http_verdict by_design(enum hf_sent sent, int status, bool had_session, bool vouched)
+{
+    static const int before_it_ran[] = { 401, 405, 413, 415, 0 };
+    const bool is_client_error = status >= 400 && status <= 499;
+    if (status == 0)
+        return sent == HF_SENT_NOTHING ? HF_HTTP_UNSENT
+               : sent == HF_SENT_PART  ? HF_HTTP_PARTIAL
+                                       : HF_HTTP_DISPATCHED;
+    if (status == 421 || status == 425 || (vouched && status >= 400))
+        return HF_HTTP_REFUSED;
+    if (is_client_error && had_session)
+        return status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
+    if (is_client_error)
+        return is_one_of(status, before_it_ran) ? HF_HTTP_REJECTED : HF_HTTP_REJECTED_LATE;
+    if (status >= 300 && status <= 399)
+        return HF_HTTP_REJECTED_LATE;
+    return HF_HTTP_DISPATCHED;
+}
+
+TEST(every_status_with_every_fact_beside_it_is_judged_as_the_design_says)
+{
+    for (int status = 0; status < STATUS_END; status = status ? status + 1 : 200)
+        for (int sent = HF_SENT_NOTHING; sent <= HF_SENT_WHOLE; sent++)
+            for (int facts = 0; facts < 4; facts++) {
+                const bool had_session = facts & 1, vouched = facts & 2;
+                CHECK(http((enum hf_sent)sent, status, had_session, vouched) ==
+                      by_design((enum hf_sent)sent, status, had_session, vouched));
+            }
+}
+
+TEST(no_5xx_and_no_success_proves_anything_unless_the_operator_vouches)
+{
+    for (int status = 200; status < STATUS_END; status++) {
+        if (status >= 300 && status < 500)
+            continue;
+        CHECK(http(HF_SENT_WHOLE, status, true, false) == HF_HTTP_DISPATCHED);
+        CHECK(http(HF_SENT_NOTHING, status, false, false) == HF_HTTP_DISPATCHED);
+        CHECK(http(HF_SENT_WHOLE, status, true, true) ==
+              (status < 300 ? HF_HTTP_DISPATCHED : HF_HTTP_REFUSED));
+    }
+}
+
+TEST(a_404_says_something_of_a_session_only_where_there_was_one)
+{
+    CHECK(http(HF_SENT_WHOLE, 404, true, false) == HF_HTTP_REFUSED);
+    CHECK(http(HF_SENT_WHOLE, 404, false, false) == HF_HTTP_REJECTED_LATE);
+    CHECK(http(HF_SENT_WHOLE, 403, true, false) == HF_HTTP_DOUBTED);
+    CHECK(http(HF_SENT_WHOLE, 403, false, false) == HF_HTTP_REJECTED_LATE);
+}
+
+TEST(only_four_statuses_are_known_to_come_before_anything_ran)
+{
+    static const int before_it_ran[] = { 401, 405, 413, 415, 0 };
+    for (int status = 400; status < 500; status++)
+        CHECK((hf_http_rejection(status) == HF_HTTP_REJECTED) == is_one_of(status, before_it_ran));
+}
+
 TEST(evidence_is_called_by_the_names_of_the_design)
 {
     static const char *const names[] = { "unsent", "partial", "unread", "refused", "dispatched" };
