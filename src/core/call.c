@@ -168,8 +168,7 @@ void hf_call_arm(struct hf_call *call)
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
-static void cancel_at_server(struct hf_call *call, struct hf_runtime *runtime,
-                             struct hf_span reason)
+static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft,
@@ -181,7 +180,7 @@ static void cancel_at_server(struct hf_call *call, struct hf_runtime *runtime,
         hf_buf_add(&draft, reason);
     }
     hf_buf_add_str(&draft, "}}");
-    hf_tell(runtime, hf_keep(call->engine, &draft));
+    hf_tell_about(call, hf_keep(call->engine, &draft));
 }
 
 void hf_call_timer(struct hf_call *call)
@@ -201,7 +200,7 @@ void hf_call_timer(struct hf_call *call)
     const char *name = call->slot->server->name;
     if (call->stage >= HF_CALL_WRITING) {
         if (call->stage == HF_CALL_SENT)
-            cancel_at_server(call, runtime, HF_SPAN("\"holdfast: the call ran out of time\""));
+            cancel_at_server(call, HF_SPAN("\"holdfast: the call ran out of time\""));
         call->is_cancelled = true;
         hf_call_fail(
             call, HF_ERROR_OUTCOME_UNKNOWN, out_of_time ? "timeout" : "wait_over",
@@ -245,11 +244,11 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     }
 }
 
-void hf_call_written(struct hf_call *call, struct hf_runtime *runtime)
+void hf_call_written(struct hf_call *call)
 {
     if (call->stage == HF_CALL_ENDED) { /* while its line was half written */
         if (call->is_cancelled)
-            cancel_at_server(call, runtime, HF_SPAN(""));
+            cancel_at_server(call, HF_SPAN(""));
         bury_call(call);
         return;
     }
@@ -494,11 +493,16 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
         hf_call_end(call);
         return;
     }
+    if (call->doubted_status) {
+        hf_remote_doubt_over(call);
+        return;
+    }
     hf_call_judge(call, hf_evidence_of(call->extent, facts),
-                  hf_evidence_byte_taken(call->extent, facts));
+                  hf_evidence_byte_taken(call->extent, facts), call->slot->server->reason);
 }
 
-void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken)
+void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken,
+                   const char *why)
 {
     struct hf_server *server = call->slot->server;
     server->stats.lost[evidence]++;
@@ -509,10 +513,10 @@ void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_ta
     case HF_VERDICT_RESEND: send_again(call); break;
     case HF_VERDICT_UNKNOWN:
         server->unknowns++;
-        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, server->reason,
-                     "The call was sent to \"%s\" and the server was lost before it answered (%s). "
-                     "It may have run. Check its effect before sending it again.",
-                     server->name, server->reason);
+        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, why,
+                     "The call was sent to \"%s\" and no answer came back (%s). It may have run. "
+                     "Check its effect before sending it again.",
+                     server->name, why);
         break;
     case HF_VERDICT_DIES_ON_IT:
         hf_call_fail(
@@ -537,7 +541,7 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
         runtime && runtime->last_byte_ms <= call->dispatched_ms &&
         engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
     if (call->stage == HF_CALL_SENT)
-        cancel_at_server(call, runtime, reason);
+        cancel_at_server(call, reason);
     call->is_cancelled = true;
     if (call->slot)
         count(call, &call->slot->server->stats.cancelled);

@@ -140,7 +140,7 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
             frame->owned ? frame->length - 1 : 0; /* a lone newline is nobody's */
         hf_frame_free(frame);
     } else
-        hf_call_written(call, runtime);
+        hf_call_written(call);
 }
 
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms)

@@ -113,7 +113,7 @@ static void become_live(struct hf_runtime *runtime)
 void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
-    const bool renews = runtime->remote.is_renewing;
+    const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
     hf_call_end(call);
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))

@@ -44,6 +44,7 @@ void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id
 void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
                enum hf_error error, const char *reason, const char *sentence);
 void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
+void hf_tell_about(const struct hf_call *call, struct hf_span message); /* to its own session */
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
 
 /* moves.c: what a move of a slot does */
@@ -108,12 +109,15 @@ void hf_remote_init(struct hf_runtime *runtime);
 void hf_remote_done(struct hf_runtime *runtime);
 void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
 void hf_remote_dispatch(struct hf_call *call);    /* its frame is built */
-void hf_remote_tell(struct hf_runtime *runtime, struct hf_span message);
+/* `about`: the call that it is about, or NULL. */
+void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
+                    struct hf_span message);
 /* Our `initialized`; hf_hello_introduced when it has arrived. */
 void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version);
 void hf_remote_close(struct hf_runtime *runtime);
 void hf_remote_kill(struct hf_runtime *runtime);
 void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
+void hf_remote_switched_off(struct hf_runtime *runtime); /* and now that has drainMs, as anywhere */
 void hf_post_leave(struct hf_post *post, bool is_answered); /* its call has ended */
 void hf_post_timer(struct hf_post *post);
 struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
@@ -122,7 +126,9 @@ void hf_post_abort(struct hf_post *post);
 /* remote_session.c: sessions at remote servers, and the server's own stream */
 void hf_remote_doubt(struct hf_call *call, int status, uint64_t session);
 void hf_remote_session_gone(struct hf_runtime *runtime, int status);
-void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status); /* 0: it is alive */
+/* `status`: of the ping; 0: it was answered, or nobody can tell. */
+void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status);
+void hf_remote_doubt_over(struct hf_call *call); /* its runtime is gone before that */
 void hf_remote_renewed(struct hf_runtime *runtime);
 void hf_remote_listen(struct hf_runtime *runtime);
 void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
@@ -143,9 +149,9 @@ void hf_call_unwait(struct hf_call *call);          /* leaves it */
 void hf_call_refuse_by_state(struct hf_call *call); /* switched off, given up, shutting down */
 
 void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime);
-void hf_call_written(struct hf_call *call, struct hf_runtime *runtime); /* its whole line is out */
-void hf_call_abandoned(struct hf_call *call);                           /* and will never be */
-void hf_call_end(struct hf_call *call);                                 /* without a word */
+void hf_call_written(struct hf_call *call);   /* its whole line is out */
+void hf_call_abandoned(struct hf_call *call); /* and will never be */
+void hf_call_end(struct hf_call *call);       /* without a word */
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...) HF_PRINTF(4, 5);
 void hf_call_cancel(struct hf_call *call, struct hf_span reason);
@@ -157,7 +163,9 @@ void hf_call_move(struct hf_call *call,
 void hf_call_pause(struct hf_call *call);
 void hf_call_continue(struct hf_call *call);
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
-void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken);
+/* `why`: for people, if nobody can tell what became of it. */
+void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken,
+                   const char *why);
 void hf_call_arm(struct hf_call *call);
 /* frame.c */
 void hf_frame_build(struct hf_call *call);

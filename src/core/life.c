@@ -410,8 +410,7 @@ static void stay_is_over(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     const bool may_stay = runtime->remote.was_lost && runtime->in_flight &&
-                          runtime->machine.state == HF_RUNTIME_DRAINING &&
-                          hf_slot_is_offered(runtime->slot->machine.state);
+                          runtime->machine.state == HF_RUNTIME_DRAINING;
     if (may_stay)
         hf_timer_set(&engine->timers, &runtime->stay,
                      engine->now_ms + runtime->server->settings.drain_ms + 1);
@@ -432,7 +431,6 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
             hf_server_reason(runtime->server, "gave no new session within %u ms",
                              runtime->server->settings.start_timeout_ms);
             hf_remote_lost(runtime);
-            hf_runtime_maybe_drained(runtime);
         }
         break;
     case HF_TIMER_STAY: stay_is_over(runtime); break;

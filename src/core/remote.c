@@ -14,6 +14,7 @@ enum {
     RESUME_MS_MAX = 30000,  /* whatever it says */
     VAIN_RESUMES_MAX = 3,   /* in a row, without one event */
     ENDS_WITHIN_MS = 10000, /* after its answer came, a stream has nothing more to say */
+    REASON_MAX = 200,
 };
 
 /* ---- posts: begun, ended ---- */
@@ -78,12 +79,15 @@ void hf_post_abort(struct hf_post *post)
 void hf_post_leave(struct hf_post *post, bool is_answered)
 {
     struct hf_engine *engine = post->runtime->server->engine;
-    if (!is_answered) { /* nobody waits: closing the connection is all that is left to say */
+    /* Nobody waits: closing the connection is all that is left to say. Or it was cut, and the
+     * answer came elsewhere. */
+    if (!is_answered || !post->is_begun) {
         hf_post_abort(post);
         return;
     }
     post->call->post = NULL;
     post->call = NULL;
+    post->is_answered = true;
     hf_timer_set(&engine->timers, &post->timer, engine->now_ms + ENDS_WITHIN_MS);
 }
 
@@ -95,6 +99,12 @@ void hf_post_timer(struct hf_post *post)
         begin(post);
 }
 
+/* What is asked before anything is agreed on. */
+static bool is_hello(const struct hf_call *call)
+{
+    return call && (call->purpose == HF_FOR_HELLO || call->purpose == HF_FOR_PROBE);
+}
+
 void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request)
 {
     const struct hf_remote *remote = &post->runtime->remote;
@@ -104,9 +114,10 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
     *ret_request = (struct hf_post_request) {
         .verb = post->verb,
         .session_id = hf_span_of(post->session_id),
-        .version = hf_span_of(remote->version),
         .last_event_id = hf_span_of(last),
     };
+    if (!is_hello(post->call))
+        ret_request->version = hf_span_of(remote->version);
     if (post->verb == HF_POST_MESSAGE)
         ret_request->endpoint = hf_span_of(remote->endpoint);
     if (post->verb == HF_POST_MESSAGE && post->owned) {
@@ -148,10 +159,19 @@ static struct hf_post *tell(struct hf_runtime *runtime, struct hf_span message)
     return post;
 }
 
-void hf_remote_tell(struct hf_runtime *runtime, struct hf_span message)
+void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
-    if (!runtime->remote.is_renewing) /* else it is about what the server has forgotten */
-        (void)tell(runtime, message);
+    const struct hf_post *asked = about ? about->post : NULL;
+    if (about && !asked && !runtime->remote.is_sse)
+        return; /* it was turned away, and the rest of it is only in our heads */
+    if (!asked && runtime->remote.is_renewing)
+        return; /* it is about what the server has forgotten */
+    struct hf_post *post = tell(runtime, message);
+    if (!asked || asked->session == post->session)
+        return;
+    post->session = asked->session;
+    hf_free(post->session_id);
+    post->session_id = asked->session_id ? hf_strdup(asked->session_id) : NULL;
 }
 
 void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version)
@@ -173,6 +193,7 @@ void hf_remote_init(struct hf_runtime *runtime)
 {
     hf_link_init(&runtime->remote.posts);
     hf_timer_init(&runtime->remote.listen_again, HF_TIMER_LISTEN, runtime);
+    runtime->remote.session = 1;
     runtime->remote.is_sse = runtime->server->settings.transport == HF_TRANSPORT_SSE;
     if (runtime->is_remote)
         runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
@@ -220,7 +241,18 @@ void hf_remote_lost(struct hf_runtime *runtime)
         runtime->remote.was_lost = true;
         runtime->remote.is_renewing = false;
         hf_runtime_lose(runtime, HF_RUNTIME_EV_DRAIN);
+        hf_runtime_maybe_drained(runtime);
     }
+}
+
+void hf_remote_switched_off(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (!runtime->remote.was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
+        return;
+    runtime->remote.was_lost = false;
+    hf_timer_set(&engine->timers, &runtime->stay,
+                 engine->now_ms + runtime->server->settings.drain_ms);
 }
 
 /* ---- what the shell saw ---- */
@@ -252,10 +284,9 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
     if (post->call && post->call->purpose == HF_FOR_HELLO) {
         hf_free(remote->session_id);
         remote->session_id = session_id.p ? hf_span_dup(session_id) : NULL;
-        remote->session++;
-        remote->is_session_proven = false;
     } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session) {
         remote->is_session_proven = true;
+        remote->has_served |= post->call->purpose == HF_FOR_CLIENT;
     }
     if (post == remote->listen && is_stream) {
         remote->listen_failures = 0;
@@ -326,11 +357,6 @@ static bool says_other_era(int status)
     return status == 400 || status == 404 || status == 405;
 }
 
-static bool is_hello(const struct hf_call *call)
-{
-    return call->purpose == HF_FOR_HELLO || call->purpose == HF_FOR_PROBE;
-}
-
 static bool try_older_transport(struct hf_runtime *runtime, int status)
 {
     if (!says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
@@ -382,9 +408,21 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
         return;
     }
     hf_call_end(call);
+    if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
+        hf_check_answered(runtime);
     if (purpose == HF_FOR_DOUBT)
         hf_remote_doubt_resolved(runtime,
                                  end->status >= 400 && end->status < 500 ? end->status : 0);
+}
+
+/* For people. The server's own reason may be about another of its runtimes by now. */
+static void describe_end(const struct hf_post_end *end, char text[REASON_MAX])
+{
+    if (!end->is_whole)
+        (void)snprintf(text, REASON_MAX, "%s", end->why);
+    else
+        (void)snprintf(text, REASON_MAX, "HTTP %d%s", end->status,
+                       end->status < 300 ? " without an answer in it" : "");
 }
 
 static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t session,
@@ -398,11 +436,13 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
         .is_vouched = hf_status_in(&settings->refused_status, end->status),
     };
     const enum hf_http_verdict verdict = hf_http_verdict(facts);
+    char why[REASON_MAX];
+    describe_end(end, why);
     switch (verdict) {
-    case HF_HTTP_UNSENT: hf_call_judge(call, HF_EVIDENCE_UNSENT, false); break;
-    case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true); break;
-    case HF_HTTP_REFUSED: hf_call_judge(call, HF_EVIDENCE_REFUSED, false); break;
-    case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true); break;
+    case HF_HTTP_UNSENT: hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why); break;
+    case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true, why); break;
+    case HF_HTTP_REFUSED: hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why); break;
+    case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true, why); break;
     case HF_HTTP_DOUBTED: hf_remote_doubt(call, end->status, session); break;
     case HF_HTTP_REJECTED:
     case HF_HTTP_REJECTED_LATE: hf_remote_reject(call, end->status, verdict); break;
@@ -441,12 +481,11 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
         return;
     if (end->retry_after_ms > 0)
         server->not_before_ms = server->engine->now_ms + (uint64_t)end->retry_after_ms;
-    if (!is_loss(call, end) || (call && is_hello(call)))
+    if (!is_loss(call, end) || is_hello(call))
         return;
-    if (end->status && end->is_whole)
-        hf_server_reason(server, "HTTP %d", end->status);
-    else
-        hf_server_reason(server, "%s", end->why);
+    char why[REASON_MAX];
+    describe_end(end, why);
+    hf_server_reason(server, "%s", why);
     hf_remote_lost(runtime);
 }
 
@@ -457,10 +496,14 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     const uint64_t session = post->session;
     const bool had_session = post->session_id || runtime->remote.endpoint;
     const bool was_initialized = post == runtime->remote.initialized;
-    const bool is_current = session == runtime->remote.session && !runtime->remote.is_renewing;
+    const bool is_current = session == runtime->remote.session; /* else it hurts nobody else */
+    const bool is_answered = post->is_answered;
     forget(post);
-    report(runtime, call, end);
-    if (had_session && end->status == 404 && is_current && (!call || !is_hello(call)))
+    if (is_answered) /* whatever its status says, or its end: it did what it was for */
+        return;
+    if (is_current)
+        report(runtime, call, end);
+    if (is_current && had_session && end->status == 404 && !is_hello(call))
         hf_remote_session_gone(runtime, 404);
     if (was_initialized)
         hf_hello_introduced(runtime);

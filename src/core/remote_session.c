@@ -36,9 +36,14 @@ static void judge_doubted(struct hf_call *call, int gone_status)
     const int status = call->doubted_status;
     call->doubted_status = 0;
     if (status == gone_status)
-        hf_call_judge(call, HF_EVIDENCE_REFUSED, false);
+        hf_call_judge(call, HF_EVIDENCE_REFUSED, false, "");
     else
         hf_remote_reject(call, status, hf_http_rejection(status));
+}
+
+void hf_remote_doubt_over(struct hf_call *call)
+{
+    judge_doubted(call, 0);
 }
 
 static bool ask_after_session(struct hf_runtime *runtime)
@@ -60,13 +65,10 @@ void hf_remote_doubt(struct hf_call *call, int status, uint64_t session)
     struct hf_runtime *runtime = call->runtime;
     struct hf_remote *remote = &runtime->remote;
     call->doubted_status = status;
-    if (session != remote->session || remote->is_renewing || runtime->is_frozen) {
-        judge_doubted(call,
-                      remote->gone_status); /* its session is known to be gone, or unknowable */
-        return;
-    }
-    if (!ask_after_session(runtime))
-        judge_doubted(call, 0);
+    if (session == remote->gone_session)
+        judge_doubted(call, remote->gone_status);
+    else if (session != remote->session || !ask_after_session(runtime))
+        judge_doubted(call, 0); /* nobody can tell any more */
 }
 
 static struct hf_call *next_doubted(const struct hf_runtime *runtime)
@@ -86,10 +88,21 @@ static void judge_all_doubted(struct hf_runtime *runtime, int gone_status)
         judge_doubted(call, gone_status);
 }
 
+/* Only the same status twice says that it was not about the call. */
+static bool is_confirmed(const struct hf_runtime *runtime, int status)
+{
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->doubted_status == status)
+            return true;
+    }
+    return status == 404;
+}
+
 void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
 {
     runtime->remote.doubt = NULL;
-    if (status)
+    if (status && is_confirmed(runtime, status))
         hf_remote_session_gone(runtime, status);
     judge_all_doubted(runtime, status);
 }
@@ -113,6 +126,9 @@ static void renew(struct hf_runtime *runtime)
             "session_forgotten number=%llu status=%d", (unsigned long long)remote->session,
             remote->gone_status);
     remote->is_renewing = true;
+    remote->was_renewed = true;
+    remote->is_session_proven = remote->has_served = false;
+    remote->session++;
     hf_free(remote->session_id);
     remote->session_id = NULL;
     hf_free(remote->listen_id);
@@ -121,6 +137,7 @@ static void renew(struct hf_runtime *runtime)
     if (remote->listen)
         hf_post_abort(remote->listen);
     remote->was_listening = false;
+    hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
     end_ours(runtime);
     hf_list_dropped(runtime);
     hf_asks_drop(runtime);
@@ -134,11 +151,15 @@ static void renew(struct hf_runtime *runtime)
 void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 {
     struct hf_remote *remote = &runtime->remote;
+    remote->gone_session = remote->session;
     remote->gone_status = status;
     const bool is_live = runtime->machine.state == HF_RUNTIME_LIVE;
-    if (remote->is_renewing || runtime->machine.state > HF_RUNTIME_LIVE)
+    if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
-    if (is_live && remote->is_session_proven && !remote->is_sse) {
+    /* One renewal is free; the next is earned by serving somebody. A server that refuses session
+     * after session is not asked again without a pause. */
+    const bool is_earned = remote->has_served || !remote->was_renewed;
+    if (is_live && remote->is_session_proven && is_earned && !remote->is_sse) {
         renew(runtime);
         return;
     }
@@ -148,6 +169,8 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 
 void hf_remote_renewed(struct hf_runtime *runtime)
 {
+    if (runtime != runtime->slot->current) /* replaced meanwhile */
+        return;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->start);
     runtime->remote.is_renewing = false;
     hf_hello_install(runtime);

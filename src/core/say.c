@@ -180,7 +180,7 @@ void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, cons
     hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
 }
 
-void hf_tell(struct hf_runtime *runtime, struct hf_span message)
+static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
     if (runtime->is_frozen)
         return;
@@ -190,7 +190,7 @@ void hf_tell(struct hf_runtime *runtime, struct hf_span message)
         return;
     }
     if (runtime->is_remote) {
-        hf_remote_tell(runtime, message);
+        hf_remote_tell(runtime, about, message);
         return;
     }
     runtime->told_bytes += message.n;
@@ -203,4 +203,14 @@ void hf_tell(struct hf_runtime *runtime, struct hf_span message)
     frame->length = message.n + 1;
     hf_list_push(&runtime->out, &frame->link);
     hf_runtime_want_write(runtime);
+}
+
+void hf_tell(struct hf_runtime *runtime, struct hf_span message)
+{
+    tell(runtime, NULL, message);
+}
+
+void hf_tell_about(const struct hf_call *call, struct hf_span message)
+{
+    tell(call->runtime, call, message);
 }

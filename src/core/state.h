@@ -203,6 +203,7 @@ struct hf_post {
     int status;
     bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
     bool has_progressed;      /* since it was last begun */
+    bool is_answered;         /* its call is, and so it has none any more */
     unsigned vain_resumes;
     struct hf_timer timer;
 };
@@ -211,19 +212,22 @@ struct hf_remote { /* what only a runtime with a remote server has */
     struct hf_link posts;
     bool is_sse;            /* the older transport: answers come on one stream */
     char *endpoint;         /* of the older transport */
-    uint64_t session;       /* number of the current session, from 1 */
+    uint64_t session;       /* number of the current session, or of the one being made; from 1 */
     char *session_id;       /* NULL: it gave none */
     char *version;          /* of the protocol, as agreed */
     bool is_session_proven; /* something was answered under it */
-    bool is_renewing;       /* the session was forgotten: another is being made */
-    int gone_status;        /* with which the session before was refused */
+    bool has_served;        /* a client's call was */
+    bool is_renewing;       /* the session before was forgotten: another is being made */
+    bool was_renewed;
+    uint64_t gone_session; /* the last one that was refused; 0: none */
+    int gone_status;       /* and how */
     struct hf_post *listen, *initialized;
     struct hf_call *doubt; /* the ping that tells whether the session is known */
     bool was_listening;
     char *listen_id; /* last event of the server's own stream */
     unsigned listen_failures;
     struct hf_timer listen_again;
-    bool was_lost; /* drains for as long as its answers take */
+    bool was_lost; /* drains for as long as its answers take, unless it is switched off */
 };
 
 struct hf_runtime {

@@ -1,0 +1,620 @@
+/*
+ * test_remote_session.c - remote servers that forget their sessions: found out by 404, or by one
+ * ping where the status may mean something else; made anew once, whoever waits; and never at the
+ * cost of what runs under another session.
+ */
+#include "engine_http.h"
+
+#define RESULT "{\"content\":[]}"
+#define CALL   "tools/call"
+
+static struct http_manners *http_of(const struct scene *s)
+{
+    return &manners_of(s->w, s->server)->http;
+}
+
+static void calls(const struct scene *s, int from, int to)
+{
+    for (int id = from; id <= to; id++)
+        client_calls(s->client, id, "echo");
+}
+
+static void answer_all(const struct scene *s)
+{
+    for (size_t i = 0; i < exchanges(s->w, CALL); i++)
+        if (nth_exchange(s->w, CALL, i)->post)
+            exchange_answers(nth_exchange(s->w, CALL, i), RESULT);
+}
+
+/* A scene with `count` calls under way, all under session 1. */
+static struct scene scene_with_calls(int count)
+{
+    struct scene s = remote_scene();
+    calls(&s, 1, count);
+    return s;
+}
+
+/* ---- 404 ---- */
+
+TEST(fifty_calls_refused_with_404_make_one_renewal_and_get_fifty_answers)
+{
+    struct scene s = scene_with_calls(50);
+    http_of(&s)->has_forgotten = true;
+    for (size_t i = 0; i < 50; i++)
+        exchange_fails(nth_exchange(s.w, CALL, i), 404);
+    CHECK(sent(s.w, "initialize") == 2 && exchanges(s.w, "ping") == 0);
+    CHECK(sent(s.w, CALL) == 100 && open_exchanges(s.w, CALL) == 50);
+    for (size_t i = 50; i < 100; i++)
+        CHECK(strcmp(nth_exchange(s.w, CALL, i)->session_id, "session-2") == 0);
+    answer_all(&s);
+    for (int id = 1; id <= 50; id++)
+        CHECK(has_result(s.client, id) && answers_to(s.client, id) == 1);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+    CHECK(status_of(s.server).resends == 50 && status_of(s.server).reconnects == 0);
+    world_end(s.w);
+}
+
+TEST(calls_that_arrive_during_a_renewal_wait_for_it)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    calls(&s, 2, 3);
+    CHECK(exchanges(s.w, CALL) == 1 && status_of(s.server).waiting == 3);
+    CHECK(IS(s.server, CONNECTED));
+    struct exchange *hello = last_exchange(s.w, "initialize");
+    CHECK(!hello->session_id && !hello->version);
+    http_of(&s)->by_hand = false;
+    exchange_gives_session(hello, "session-2");
+    http_of(&s)->sessions = 2;
+    exchange_says_answer(hello,
+                         "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}}"
+                         ",\"serverInfo\":{\"name\":\"fake\",\"version\":\"2\"}}");
+    CHECK(sent(s.w, CALL) == 4 && strcmp(last_exchange(s.w, CALL)->version, "2025-06-18") == 0);
+    answer_all(&s);
+    CHECK(has_result(s.client, 1) && has_result(s.client, 2) && has_result(s.client, 3));
+    world_end(s.w);
+}
+
+TEST(the_ones_that_are_running_under_a_forgotten_session_are_left_alone)
+{
+    struct scene s = scene_with_calls(2);
+    exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+    http_of(&s)->has_forgotten = true;
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    CHECK(sent(s.w, "initialize") == 2 && nth_exchange(s.w, CALL, 0)->post);
+    exchange_says_answer(nth_exchange(s.w, CALL, 0), RESULT);
+    CHECK(has_result(s.client, 1) && sent(s.w, CALL) == 3);
+    world_end(s.w);
+}
+
+TEST(an_exchange_cut_under_a_forgotten_session_does_not_hurt_the_new_one)
+{
+    for (int when = 0; when < 2; when++) { /* during the renewal, after it */
+        struct scene s = scene_with_calls(3);
+        exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+        http_of(&s)->by_hand = when == 0;
+        exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        exchange_breaks(nth_exchange(s.w, CALL, 0), HF_SENT_WHOLE);
+        exchange_fails(nth_exchange(s.w, CALL, 2), 503);
+        CHECK(error_of(s.client, 1) == -31002 && error_of(s.client, 3) == -31002);
+        CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+        CHECK(exchanges(s.w, "initialize") == 2 && answers_to(s.client, 2) == 0);
+        world_end(s.w);
+    }
+}
+
+TEST(a_stale_refusal_neither_renews_nor_pings_again)
+{
+    static const int stale[] = { 404, 400, 401, 403 };
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        struct scene s = scene_with_calls(2);
+        exchange_fails(nth_exchange(s.w, CALL, 0), 404);
+        CHECK(sent(s.w, "initialize") == 2);
+        exchange_fails(nth_exchange(s.w, CALL, 1), stale[i]);
+        CHECK(sent(s.w, "initialize") == 2 && sent(s.w, "ping") == 0);
+        CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+        if (stale[i] == 404)
+            CHECK(sent(s.w, CALL) == 4 && answers_to(s.client, 2) == 0);
+        else /* its own session was refused otherwise: this may be the tool's own word */
+            CHECK(error_of(s.client, 2) == -31009 && sent(s.w, CALL) == 3);
+        world_end(s.w);
+    }
+}
+
+TEST(a_refusal_is_compared_with_how_its_own_session_was_refused_and_no_other)
+{
+    struct scene s = scene_with_calls(3);
+    http_of(&s)->has_forgotten = true;
+    http_of(&s)->unknown_status = 403;
+    exchange_fails(nth_exchange(s.w, CALL, 0), 404); /* session 1: 404 */
+    CHECK(http_of(&s)->sessions == 2);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    calls(&s, 4, 4);
+    http_of(&s)->has_forgotten = true;
+    exchange_fails(last_exchange(s.w, CALL), 403); /* session 2: 403, and its ping too */
+    CHECK(http_of(&s)->sessions == 3);
+    const size_t before = sent(s.w, CALL);
+    exchange_fails(nth_exchange(s.w, CALL, 1), 403); /* a tool of session 1 says 403 itself */
+    CHECK(error_of(s.client, 2) == -31009 && data_is(s.client, 2, "dispatched", "true"));
+    CHECK(sent(s.w, CALL) == before);
+    world_end(s.w);
+}
+
+TEST(a_call_refused_three_times_is_told_so)
+{
+    struct scene s = scene_with_calls(1);
+    exchange_fails(nth_exchange(s.w, CALL, 0), 404);
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    CHECK(answers_to(s.client, 1) == 0 && sent(s.w, CALL) == 3);
+    exchange_fails(nth_exchange(s.w, CALL, 2), 404);
+    CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "reason", "\"refused_again\""));
+    CHECK(data_is(s.client, 1, "evidence", "\"refused\"") && sent(s.w, CALL) == 3);
+    world_end(s.w);
+}
+
+TEST(a_session_refused_on_its_first_use_is_a_failed_attempt)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    struct hf_server *server = add_remote(w, "s", settings);
+    manners_of(w, server)->http.list_status = 404;
+    settle(w);
+    CHECK(IS(server, RECONNECTING) && sent(w, "initialize") == 1);
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "refused its own session"));
+    advance(w, 60000);
+    CHECK(sent(w, "initialize") < 9); /* 0, 1, 2, 4, 8, 16, 30: no loop */
+    advance(w, 600000);
+    CHECK(IS(server, PERMANENTLY_FAILED)); /* firstAttempts */
+    world_end(w);
+}
+
+TEST(a_new_session_refused_on_its_first_use_is_a_loss_and_not_another_renewal)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->list_status = 404;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    advance(s.w, 20000);
+    CHECK(sent(s.w, "initialize") < 9 && IS(s.server, RECONNECTING));
+    CHECK(status_of(s.server).failures_k > 0);
+    http_of(&s)->list_status = 0;
+    advance(s.w, 24000);
+    CHECK(IS(s.server, CONNECTED));
+    world_end(s.w);
+}
+
+TEST(a_server_that_refuses_one_of_its_lists_again_and_again_is_not_renewed_without_end)
+{
+    struct scene s = remote_scene();
+    struct manners *m = manners_of(s.w, s.server);
+    m->http.by_hand = true; /* a balancer without affinity: this list always meets the wrong one */
+    client_calls(s.client, 1, "echo");
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    size_t done = exchanges(s.w, "tools/list"), hellos = exchanges(s.w, "initialize");
+    for (int i = 0; i < 200; i++) {
+        if (exchanges(s.w, "initialize") > hellos - 1 && last_exchange(s.w, "initialize")->post) {
+            struct exchange *hello = last_exchange(s.w, "initialize");
+            hellos = exchanges(s.w, "initialize") + 1;
+            exchange_gives_session(hello, "again");
+            exchange_says_answer(hello, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{"
+                                        "\"tools\":{},\"prompts\":{}}}");
+        } else if (open_exchanges(s.w, "notifications/initialized")) {
+            exchange_fails(last_exchange(s.w, "notifications/initialized"), 202);
+        } else if (exchanges(s.w, "tools/list") > done) {
+            done = exchanges(s.w, "tools/list");
+            exchange_answers(last_exchange(s.w, "tools/list"), "{\"tools\":[]}");
+        } else if (open_exchanges(s.w, "prompts/list")) {
+            exchange_fails(last_exchange(s.w, "prompts/list"), 404);
+        }
+    }
+    CHECK(exchanges(s.w, "initialize") < 8);
+    world_end(s.w);
+}
+
+/* ---- 400, 401, 403: one ping decides ---- */
+
+static const int doubtful[] = { 400, 401, 403, 409, 410, 422 };
+enum { DOUBTFUL = sizeof doubtful / sizeof *doubtful };
+
+TEST(a_refusal_that_one_ping_confirms_is_a_forgotten_session)
+{
+    for (size_t i = 0; i < DOUBTFUL; i++) {
+        struct scene s = scene_with_calls(5);
+        http_of(&s)->has_forgotten = true;
+        http_of(&s)->unknown_status = doubtful[i];
+        http_of(&s)->by_hand = true;
+        for (size_t n = 0; n < 5; n++)
+            exchange_fails(nth_exchange(s.w, CALL, n), doubtful[i]);
+        CHECK(exchanges(s.w, "ping") == 1 && exchanges(s.w, "initialize") == 1);
+        CHECK(strcmp(last_exchange(s.w, "ping")->session_id, "session-1") == 0);
+        http_of(&s)->by_hand = false;
+        exchange_fails(last_exchange(s.w, "ping"), doubtful[i]);
+        CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 10);
+        answer_all(&s);
+        for (int id = 1; id <= 5; id++)
+            CHECK(has_result(s.client, id) && answers_to(s.client, id) == 1);
+        CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+        CHECK(exchanges(s.w, "ping") == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_refusal_of_a_living_session_is_the_servers_word_and_not_sent_again)
+{
+    for (size_t i = 0; i < DOUBTFUL; i++) {
+        struct scene s = scene_with_calls(2);
+        exchange_fails(nth_exchange(s.w, CALL, 0), doubtful[i]);
+        CHECK(sent(s.w, "ping") == 1 && error_of(s.client, 1) == -31009);
+        CHECK(data_is(s.client, 1, "dispatched", doubtful[i] == 401 ? "false" : "true"));
+        CHECK(sent(s.w, CALL) == 2 && sent(s.w, "initialize") == 1);
+        CHECK(IS(s.server, CONNECTED) && nth_exchange(s.w, CALL, 1)->post);
+        world_end(s.w);
+    }
+}
+
+TEST(a_ping_turned_away_in_another_way_confirms_nothing)
+{
+    static const int ping[] = { 202, 400, 405, 500, 403 };
+    for (size_t i = 0; i < sizeof ping / sizeof *ping; i++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->ping_status = ping[i];
+        exchange_fails(last_exchange(s.w, CALL), 401);
+        CHECK(error_of(s.client, 1) == -31009 && sent(s.w, "ping") == 1);
+        CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 1 && IS(s.server, CONNECTED));
+        world_end(s.w);
+    }
+}
+
+TEST(a_ping_that_meets_404_renews_the_session_but_proves_nothing_of_the_call)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->ping_status = 404;
+    exchange_fails(last_exchange(s.w, CALL), 403);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 2 && IS(s.server, CONNECTED));
+    world_end(s.w);
+}
+
+TEST(a_ping_that_is_not_answered_in_time_confirms_nothing)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    advance(s.w, 4999);
+    CHECK(answers_to(s.client, 1) == 0);
+    advance(s.w, 1);
+    CHECK(error_of(s.client, 1) == -31009 && last_exchange(s.w, "ping")->is_aborted);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).in_flight == 0);
+    world_end(s.w);
+}
+
+TEST(a_ping_that_cannot_be_sent_loses_the_server_and_rejects_the_call)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    exchange_breaks(last_exchange(s.w, "ping"), HF_SENT_NOTHING);
+    CHECK(error_of(s.client, 1) == -31009 && status_of(s.server).generation == 2);
+    CHECK(sent(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(a_call_in_doubt_when_its_runtime_is_cut_is_rejected_by_the_table)
+{
+    struct hf_settings settings = default_settings();
+    settings.drain_ms = 1000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    calls(&s, 1, 1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 401);
+    operate(s.w, s.server, HF_OP_DISABLE);
+    advance(s.w, 1000);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "false"));
+    CHECK(IS(s.server, DISABLED));
+    world_end(s.w);
+}
+
+TEST(a_call_cancelled_while_in_doubt_gets_no_answer_and_tells_the_server_nothing)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    client_cancels(s.client, 1);
+    CHECK(exchanges(s.w, "notifications/cancelled") == 0);
+    exchange_fails(last_exchange(s.w, "ping"), 400);
+    CHECK(answers_to(s.client, 1) == 0 && exchanges(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(a_forgotten_session_confirmed_on_its_first_use_is_a_failed_attempt)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http = (struct http_manners) { .list_status = 400, .ping_status = 400 };
+    settle(w);
+    advance(w, 60000);
+    CHECK(sent(w, "initialize") < 9);
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "HTTP 400"));
+    world_end(w);
+}
+
+/* ---- renewals that fail ---- */
+
+TEST(a_renewal_that_fails_is_a_loss_and_the_calls_wait_for_the_next_generation)
+{
+    static const int statuses[] = { 0, 400, 404, 405, 429, 500, 503 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->is_down = statuses[i] == 0;
+        http_of(&s)->hello_status = statuses[i];
+        exchange_fails(last_exchange(s.w, CALL), 404);
+        CHECK(IS(s.server, RECONNECTING) && answers_to(s.client, 1) == 0);
+        http_of(&s)->hello_status = 0;
+        http_of(&s)->is_down = false;
+        advance(s.w, 2000);
+        CHECK(IS(s.server, CONNECTED) && sent(s.w, CALL) == 2);
+        exchange_answers(last_exchange(s.w, CALL), RESULT);
+        CHECK(has_result(s.client, 1) && !s.first->runtime);
+        world_end(s.w);
+    }
+}
+
+TEST(a_renewal_answered_with_an_error_is_a_loss)
+{
+    struct scene s = scene_with_calls(1);
+    manners_of(s.w, s.server)->no_init = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(IS(s.server, RECONNECTING) && answers_to(s.client, 1) == 0);
+    CHECK(!s.first->runtime); /* nothing was in flight: closed at once */
+    world_end(s.w);
+}
+
+TEST(a_renewal_that_wants_credentials_ends_in_permanently_failed_without_a_loop)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->hello_status = 401;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    advance(s.w, 1000);
+    CHECK(IS(s.server, PERMANENTLY_FAILED) && error_of(s.client, 1) == -31004);
+    CHECK(sent(s.w, "initialize") == 3);
+    world_end(s.w);
+}
+
+TEST(a_renewal_that_is_never_answered_is_given_up_after_start_timeout)
+{
+    struct hf_settings settings = default_settings();
+    settings.start_timeout_ms = 20000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    calls(&s, 1, 1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    advance(s.w, 19999);
+    CHECK(IS(s.server, CONNECTED));
+    http_of(&s)->by_hand = false;
+    advance(s.w, 2);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    CHECK(has_result(s.client, 1) && nth_exchange(s.w, "initialize", 1)->is_aborted);
+    world_end(s.w);
+}
+
+TEST(a_server_lost_during_a_renewal_is_connected_anew)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    http_of(&s)->by_hand = false;
+    exchange_breaks(last_exchange(s.w, "initialize"), HF_SENT_WHOLE);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
+    CHECK(sent(s.w, CALL) == 2);
+    world_end(s.w);
+}
+
+TEST(a_server_switched_off_during_a_renewal_goes_off)
+{
+    static const enum hf_op ops[] = { HF_OP_DISABLE, HF_OP_REMOVE };
+    for (size_t i = 0; i < 2; i++) {
+        struct scene s = scene_with_calls(2);
+        exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+        http_of(&s)->by_hand = true;
+        exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        operate(s.w, s.server, ops[i]);
+        CHECK(error_of(s.client, 2) == -31003 && answers_to(s.client, 1) == 0);
+        exchange_gives_session(last_exchange(s.w, "initialize"), "late");
+        exchange_says_answer(last_exchange(s.w, "initialize"),
+                             "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
+        exchange_says_answer(nth_exchange(s.w, CALL, 0), RESULT);
+        CHECK(has_result(s.client, 1));
+        CHECK(strcmp(last_exchange(s.w, "DELETE")->session_id, "late") == 0);
+        exchange_fails(last_exchange(s.w, "DELETE"), 200);
+        CHECK(!s.first->runtime);
+        world_end(s.w);
+    }
+}
+
+TEST(a_renewal_of_a_runtime_that_was_replaced_says_nothing_for_the_new_one)
+{
+    struct scene s = scene_with_calls(2);
+    exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+    http_of(&s)->by_hand = true;
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    struct exchange *hello = last_exchange(s.w, "initialize");
+    http_of(&s)->by_hand = false;
+    operate(s.w, s.server, HF_OP_RESTART); /* a new one beside it, and the old one drains */
+    CHECK(status_of(s.server).generation == 2 && sent(s.w, CALL) == 3);
+    client_asks(s.client, 901, "tools/list");
+    exchange_gives_session(hello, "old");
+    exchange_says_answer(hello, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
+    CHECK(heard(s.client, "notifications/tools/list_changed") == 0);
+    client_asks(s.client, 902, "tools/list");
+    CHECK(strcmp(names_in(s.client, 902, "tools"), "echo") == 0);
+    world_end(s.w);
+}
+
+/* ---- what a new session is given back ---- */
+
+TEST(after_a_renewal_lists_are_fetched_again_and_only_a_difference_is_news)
+{
+    struct scene s = scene_with_calls(1);
+    const size_t lists = sent(s.w, "tools/list");
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(sent(s.w, "tools/list") == lists + 1);
+    CHECK(heard(s.client, "notifications/tools/list_changed") == 0);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    calls(&s, 2, 2);
+    manners_of(s.w, s.server)->tools = "[{\"name\":\"echo\"},{\"name\":\"new\"}]";
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(heard(s.client, "notifications/tools/list_changed") == 1);
+    world_end(s.w);
+}
+
+TEST(after_a_renewal_log_level_and_subscriptions_are_set_again_under_the_new_session)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    struct manners *m = manners_of(w, server);
+    m->resources = "[{\"uri\":\"a:b\",\"name\":\"b\"}]";
+    m->capabilities = "{\"tools\":{},\"logging\":{},\"resources\":{\"subscribe\":true}}";
+    settle(w);
+    struct client *c = greeted_client(w, server);
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{"
+                   "\"level\":\"debug\"}}");
+    exchange_answers(last_exchange(w, "logging/setLevel"), "{}");
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\",\"params\":{"
+                   "\"uri\":\"a:b\"}}");
+    exchange_answers(last_exchange(w, "resources/subscribe"), "{}");
+    client_calls(c, 3, "echo");
+    exchange_fails(last_exchange(w, CALL), 404);
+    CHECK(sent(w, "logging/setLevel") == 2 && sent(w, "resources/subscribe") == 2);
+    CHECK(strcmp(last_exchange(w, "logging/setLevel")->session_id, "session-2") == 0);
+    CHECK(strcmp(last_exchange(w, "resources/subscribe")->session_id, "session-2") == 0);
+    world_end(w);
+}
+
+TEST(clients_of_a_stateful_server_are_told_of_a_renewal_once)
+{
+    struct hf_settings settings = default_settings();
+    settings.stateful = true;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    struct client *other = greeted_client(s.w, s.server), *fresh = greeted_client(s.w, s.server);
+    client_calls(other, 1, "echo");
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    calls(&s, 1, 2);
+    http_of(&s)->has_forgotten = true;
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    exchange_fails(nth_exchange(s.w, CALL, 2), 404);
+    CHECK(error_of(s.client, 1) == -31010 && data_is(s.client, 1, "dispatched", "false"));
+    CHECK(answers_to(s.client, 2) == 0); /* and then it goes on */
+    client_calls(other, 2, "echo");
+    client_calls(other, 3, "echo");
+    client_calls(fresh, 1, "echo");
+    CHECK(error_of(other, 2) == -31010 && answers_to(other, 3) == 0 && answers_to(fresh, 1) == 0);
+    answer_all(&s);
+    CHECK(has_result(s.client, 2) && has_result(other, 3) && has_result(fresh, 1));
+    world_end(s.w);
+}
+
+TEST(a_renewal_that_fails_costs_the_clients_of_a_stateful_server_one_message_and_not_two)
+{
+    struct hf_settings settings = default_settings();
+    settings.stateful = true;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    calls(&s, 1, 2);
+    http_of(&s)->hello_status = 500;
+    exchange_fails(nth_exchange(s.w, CALL, 0), 404);
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    http_of(&s)->hello_status = 0;
+    advance(s.w, 2000);
+    CHECK(error_of(s.client, 1) == -31010 && answers_to(s.client, 2) == 0);
+    answer_all(&s);
+    CHECK(has_result(s.client, 2));
+    world_end(s.w);
+}
+
+TEST(a_request_of_the_server_that_was_with_a_client_is_forgotten_with_its_session)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    settle(w);
+    struct client *c = greeted_client_with(w, server, "{\"sampling\":{}}");
+    client_calls(c, 1, "echo");
+    client_calls(c, 2, "echo");
+    exchange_head(nth_exchange(w, CALL, 0), 200, true);
+    exchange_says(nth_exchange(w, CALL, 0), "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":"
+                                            "\"sampling/createMessage\",\"params\":{}}");
+    CHECK(heard(c, "sampling/createMessage") == 1);
+    exchange_fails(nth_exchange(w, CALL, 1), 404);
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                HF_FMT(last_heard(c, "sampling/createMessage")->msg.id));
+    CHECK(exchanges(w, "response") == 0);
+    world_end(w);
+}
+
+/* ---- cancelling under the right session ---- */
+
+TEST(a_call_of_a_forgotten_session_is_cancelled_under_its_own_session_id)
+{
+    for (int when = 0; when < 2; when++) { /* during the renewal, after it */
+        struct scene s = scene_with_calls(2);
+        exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+        http_of(&s)->by_hand = when == 0;
+        exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        client_cancels(s.client, 1);
+        CHECK(nth_exchange(s.w, CALL, 0)->is_aborted);
+        CHECK(strcmp(last_exchange(s.w, "notifications/cancelled")->session_id, "session-1") == 0);
+        if (when == 0)
+            exchange_fails(last_exchange(s.w, "notifications/cancelled"), 404);
+        CHECK(exchanges(s.w, "initialize") == 2 && IS(s.server, CONNECTED));
+        world_end(s.w);
+    }
+}
+
+/* ---- liveness ---- */
+
+TEST(a_liveness_check_that_meets_any_status_has_found_a_living_server)
+{
+    static const int statuses[] = { 400, 403, 429, 500 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct hf_settings settings = default_settings();
+        settings.call_timeout_ms = 3000;
+        struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+        http_of(&s)->ping_status = statuses[i];
+        calls(&s, 1, 1);
+        advance(s.w, 3000);
+        CHECK(error_of(s.client, 1) == -31002 && sent(s.w, "ping") == 1);
+        advance(s.w, 200000);
+        CHECK(sent(s.w, "ping") == 1 && status_of(s.server).generation == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_remote_server_that_answers_no_ping_is_connected_anew_after_three)
+{
+    struct hf_settings settings = default_settings();
+    settings.call_timeout_ms = 3000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    manners_of(s.w, s.server)->no_ping = true;
+    calls(&s, 1, 1);
+    advance(s.w, 3000 + 5000 + 10000 + 5000 + 10000 + 4999);
+    CHECK(sent(s.w, "ping") == 3 && status_of(s.server).generation == 1);
+    advance(s.w, 1);
+    CHECK(status_of(s.server).generation == 2 && IS(s.server, CONNECTED));
+    CHECK(last_exchange(s.w, "ping")->is_aborted && !s.first->runtime);
+    world_end(s.w);
+}
+
+TEST(no_liveness_check_falls_into_a_renewal)
+{
+    struct hf_settings settings = default_settings();
+    settings.call_timeout_ms = 3000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    manners_of(s.w, s.server)->no_ping = true;
+    calls(&s, 1, 1);
+    advance(s.w, 3000 + 5000); /* one has failed, the next is set */
+    calls(&s, 2, 2);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    advance(s.w, 20000);
+    CHECK(sent(s.w, "ping") == 1 && exchanges(s.w, "ping") == 1);
+    world_end(s.w);
+}
