@@ -1,0 +1,211 @@
+/*
+ * test_remote_doubt.c - what a remote server means by 400, 401 or 403: one ping under the same
+ * session tells, and confirms only what it meets itself. And what a liveness check finds.
+ */
+#include "engine_http.h"
+
+#define RESULT "{\"content\":[]}"
+#define CALL   "tools/call"
+
+static struct http_manners *http_of(const struct scene *s)
+{
+    return &manners_of(s->w, s->server)->http;
+}
+
+static void calls(const struct scene *s, int from, int to)
+{
+    for (int id = from; id <= to; id++)
+        client_calls(s->client, id, "echo");
+}
+
+static void answer_all(const struct scene *s)
+{
+    for (size_t i = 0; i < exchanges(s->w, CALL); i++)
+        if (nth_exchange(s->w, CALL, i)->post)
+            exchange_answers(nth_exchange(s->w, CALL, i), RESULT);
+}
+
+/* A scene with `count` calls under way, all under session 1. */
+static struct scene scene_with_calls(int count)
+{
+    struct scene s = remote_scene();
+    calls(&s, 1, count);
+    return s;
+}
+
+/* ---- 400, 401, 403: one ping decides ---- */
+
+static const int doubtful[] = { 400, 401, 403, 409, 410, 422 };
+enum { DOUBTFUL = sizeof doubtful / sizeof *doubtful };
+
+TEST(a_refusal_that_one_ping_confirms_is_a_forgotten_session)
+{
+    for (size_t i = 0; i < DOUBTFUL; i++) {
+        struct scene s = scene_with_calls(5);
+        http_of(&s)->has_forgotten = true;
+        http_of(&s)->unknown_status = doubtful[i];
+        http_of(&s)->by_hand = true;
+        for (size_t n = 0; n < 5; n++)
+            exchange_fails(nth_exchange(s.w, CALL, n), doubtful[i]);
+        CHECK(exchanges(s.w, "ping") == 1 && exchanges(s.w, "initialize") == 1);
+        CHECK(strcmp(last_exchange(s.w, "ping")->session_id, "session-1") == 0);
+        http_of(&s)->by_hand = false;
+        exchange_fails(last_exchange(s.w, "ping"), doubtful[i]);
+        CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 10);
+        answer_all(&s);
+        for (int id = 1; id <= 5; id++)
+            CHECK(has_result(s.client, id) && answers_to(s.client, id) == 1);
+        CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+        CHECK(exchanges(s.w, "ping") == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_refusal_of_a_living_session_is_the_servers_word_and_not_sent_again)
+{
+    for (size_t i = 0; i < DOUBTFUL; i++) {
+        struct scene s = scene_with_calls(2);
+        exchange_fails(nth_exchange(s.w, CALL, 0), doubtful[i]);
+        CHECK(sent(s.w, "ping") == 1 && error_of(s.client, 1) == -31009);
+        CHECK(data_is(s.client, 1, "dispatched", doubtful[i] == 401 ? "false" : "true"));
+        CHECK(sent(s.w, CALL) == 2 && sent(s.w, "initialize") == 1);
+        CHECK(IS(s.server, CONNECTED) && nth_exchange(s.w, CALL, 1)->post);
+        world_end(s.w);
+    }
+}
+
+TEST(a_ping_turned_away_in_another_way_confirms_nothing)
+{
+    static const int ping[] = { 202, 400, 405, 500, 403 };
+    for (size_t i = 0; i < sizeof ping / sizeof *ping; i++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->ping_status = ping[i];
+        exchange_fails(last_exchange(s.w, CALL), 401);
+        CHECK(error_of(s.client, 1) == -31009 && sent(s.w, "ping") == 1);
+        CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 1 && IS(s.server, CONNECTED));
+        world_end(s.w);
+    }
+}
+
+TEST(a_ping_that_meets_404_renews_the_session_but_proves_nothing_of_the_call)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->ping_status = 404;
+    exchange_fails(last_exchange(s.w, CALL), 403);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 2 && IS(s.server, CONNECTED));
+    world_end(s.w);
+}
+
+TEST(a_ping_that_is_not_answered_in_time_confirms_nothing)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    advance(s.w, 4999);
+    CHECK(answers_to(s.client, 1) == 0);
+    advance(s.w, 1);
+    CHECK(error_of(s.client, 1) == -31009 && last_exchange(s.w, "ping")->is_aborted);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).in_flight == 0);
+    world_end(s.w);
+}
+
+TEST(a_ping_that_cannot_be_sent_loses_the_server_and_rejects_the_call)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    exchange_breaks(last_exchange(s.w, "ping"), HF_SENT_NOTHING);
+    CHECK(error_of(s.client, 1) == -31009 && status_of(s.server).generation == 2);
+    CHECK(sent(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(a_call_in_doubt_when_its_runtime_is_cut_is_rejected_by_the_table)
+{
+    struct hf_settings settings = default_settings();
+    settings.drain_ms = 1000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    calls(&s, 1, 1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 401);
+    operate(s.w, s.server, HF_OP_DISABLE);
+    advance(s.w, 1000);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "false"));
+    CHECK(IS(s.server, DISABLED));
+    world_end(s.w);
+}
+
+TEST(a_call_cancelled_while_in_doubt_gets_no_answer_and_tells_the_server_nothing)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    client_cancels(s.client, 1);
+    CHECK(exchanges(s.w, "notifications/cancelled") == 0);
+    exchange_fails(last_exchange(s.w, "ping"), 400);
+    CHECK(answers_to(s.client, 1) == 0 && exchanges(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(a_forgotten_session_confirmed_on_its_first_use_is_a_failed_attempt)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http = (struct http_manners) { .list_status = 400, .ping_status = 400 };
+    settle(w);
+    advance(w, 60000);
+    CHECK(sent(w, "initialize") < 9);
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "HTTP 400"));
+    world_end(w);
+}
+
+/* ---- liveness ---- */
+
+TEST(a_liveness_check_that_meets_any_status_has_found_a_living_server)
+{
+    static const int statuses[] = { 400, 403, 429, 500 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct hf_settings settings = default_settings();
+        settings.call_timeout_ms = 3000;
+        struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+        http_of(&s)->ping_status = statuses[i];
+        calls(&s, 1, 1);
+        advance(s.w, 3000);
+        CHECK(error_of(s.client, 1) == -31002 && sent(s.w, "ping") == 1);
+        advance(s.w, 200000);
+        CHECK(sent(s.w, "ping") == 1 && status_of(s.server).generation == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_remote_server_that_answers_no_ping_is_connected_anew_after_three)
+{
+    struct hf_settings settings = default_settings();
+    settings.call_timeout_ms = 3000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    manners_of(s.w, s.server)->no_ping = true;
+    calls(&s, 1, 1);
+    advance(s.w, 3000 + 5000 + 10000 + 5000 + 10000 + 4999);
+    CHECK(sent(s.w, "ping") == 3 && status_of(s.server).generation == 1);
+    advance(s.w, 1);
+    CHECK(status_of(s.server).generation == 2 && IS(s.server, CONNECTED));
+    CHECK(last_exchange(s.w, "ping")->is_aborted && !s.first->runtime);
+    world_end(s.w);
+}
+
+TEST(no_liveness_check_falls_into_a_renewal)
+{
+    struct hf_settings settings = default_settings();
+    settings.call_timeout_ms = 3000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    manners_of(s.w, s.server)->no_ping = true;
+    calls(&s, 1, 1);
+    advance(s.w, 3000 + 5000); /* one has failed, the next is set */
+    calls(&s, 2, 2);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    advance(s.w, 20000);
+    CHECK(sent(s.w, "ping") == 1 && exchanges(s.w, "ping") == 1);
+    world_end(s.w);
+}
