@@ -102,6 +102,7 @@ void hf_feed_free(struct hf_feed *feed)
         return;
     }
     session->kept_count -= feed->is_over;
+    session->spare_count -= feed->is_spare;
     feed->via = 0;
     hf_list_push_front(&session->front->free_feeds, &feed->link);
 }
@@ -304,6 +305,46 @@ void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect)
 
 /* ---- clients that leave and come back ---- */
 
+/* Hands an exchange with its open stream from one feed to another. */
+static void pass_on(struct hf_feed *from, struct hf_feed *to)
+{
+    to->exchange = from->exchange;
+    to->is_streaming = true;
+    hf_exchange_set_context(to->exchange, to);
+    from->exchange = NULL;
+    from->is_streaming = false;
+    hf_unlink(&from->due);
+    wait_in(&front_of(to)->open, to, HF_PING_MS);
+}
+
+/* What belongs to no request goes into the newest GET alone: a client that lost one without our
+ * knowing opens another. The one before it stays open, and is next when that one ends. */
+static void make_spare(struct hf_feed *standalone)
+{
+    struct hf_http_session *session = standalone->session;
+    struct hf_feed *spare = hf_feed_new(session, standalone->exchange);
+    if (!spare) {
+        hf_feed_end_exchange(standalone);
+        return;
+    }
+    spare->is_spare = true;
+    session->spare_count++;
+    pass_on(standalone, spare);
+}
+
+static void use_newest_spare(struct hf_feed *standalone)
+{
+    struct hf_link *feeds = &standalone->session->feeds;
+    for (struct hf_link *at = feeds->prev; at != feeds; at = at->prev) {
+        struct hf_feed *spare = HF_ITEM(at, struct hf_feed, link);
+        if (!spare->is_spare)
+            continue;
+        pass_on(spare, standalone);
+        hf_feed_free(spare);
+        return;
+    }
+}
+
 void hf_feed_gone(struct hf_feed *feed)
 {
     struct hf_http_session *session = feed->session;
@@ -314,7 +355,11 @@ void hf_feed_gone(struct hf_feed *feed)
     hf_seats_touch(&session->front->seats, &session->seat, now_of(feed));
     if (session->is_sse || feed->is_hello) /* nobody has its id, or it was all there was */
         hf_http_session_close(session);
-    else if (feed->via && !feed->is_over)
+    else if (feed->is_spare)
+        hf_feed_free(feed);
+    else if (feed->via == 0)
+        use_newest_spare(feed);
+    else
         hf_session_via_gone(session->core, feed->via, now_of(feed));
     hf_shell_pump(shell);
 }
@@ -326,7 +371,10 @@ void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t
         hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
         return;
     }
-    hf_feed_end_exchange(feed); /* a connection the client has given up */
+    if (feed->exchange && feed->via == 0)
+        make_spare(feed);
+    else
+        hf_feed_end_exchange(feed); /* the client has come back on another connection */
     feed->exchange = exchange;
     feed->delivered = after;
     hf_exchange_set_context(exchange, feed);
@@ -343,6 +391,19 @@ void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t
         return;
     hf_exchange_end(exchange);
     feed->exchange = NULL;
+}
+
+void hf_feeds_end_listening(struct hf_http_session *session)
+{
+    struct hf_feed *feed;
+    HF_LIST_EACH_SAFE (feed, &session->feeds, struct hf_feed, link) {
+        if (!feed->is_spare)
+            continue;
+        hf_feed_end_exchange(feed);
+        hf_feed_free(feed);
+    }
+    if (session->standalone)
+        hf_feed_end_exchange(session->standalone);
 }
 
 /* ---- time ---- */

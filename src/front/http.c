@@ -336,9 +336,9 @@ void hf_http_front_stop(struct hf_http_front *front)
 {
     front->is_stopping = true;
     for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next) {
-        const struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, seat.link);
-        if (session->standalone && !session->is_sse)
-            hf_feed_end_exchange(session->standalone);
+        struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, seat.link);
+        if (!session->is_sse)
+            hf_feeds_end_listening(session);
     }
     hf_http_server_stop(front->server);
 }

@@ -25,6 +25,7 @@ enum {
     HF_PING_MS = 15 * 1000,     /* between two signs of life on an open stream */
     HF_KEPT_MS = 5 * 60 * 1000, /* how long a finished stream can be asked for again */
     HF_KEPT_MAX = 16,           /* finished streams of one session */
+    HF_LISTENERS_MAX = 16,      /* open GETs of one session */
     HF_FEED_BITS = 20,          /* of a `via`: the place of its feed */
     HF_FEEDS_MAX = 1 << HF_FEED_BITS,
 };
@@ -46,6 +47,7 @@ struct hf_feed {
     bool is_streaming; /* the head of an event stream is out */
     bool is_resumable; /* the client has an id to come back with */
     bool is_over;      /* everything was said */
+    bool is_spare;     /* a GET that is open while a newer one gets what belongs to no request */
 };
 
 struct hf_http_session {
@@ -61,7 +63,7 @@ struct hf_http_session {
     uint8_t token[HF_SHA256_SIZE]; /* whose it is */
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
     struct hf_link feeds, kept;
-    unsigned kept_count;
+    unsigned kept_count, spare_count;
     size_t kept_bytes;          /* of events, also of feeds that are not over */
     struct hf_feed *standalone; /* NULL: never needed */
 };
@@ -134,7 +136,8 @@ void hf_feed_begin(struct hf_feed *feed); /* the head of its event stream */
 void hf_feed_end_exchange(struct hf_feed *feed);
 void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
-void hf_feed_gone(struct hf_feed *feed); /* its client is */
+void hf_feed_gone(struct hf_feed *feed);                      /* its client is */
+void hf_feeds_end_listening(struct hf_http_session *session); /* all its GETs */
 void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);
 uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
 

@@ -175,9 +175,9 @@ static void take_get(struct hf_http_front *front, const struct hf_caller *caller
     if (!feed)
         hf_http_refuse(exchange, 400, no_id, -32000,
                        "The stream of this Last-Event-ID is not known, or no longer kept");
-    else if (!last.p && feed->exchange)
+    else if (stream == 0 && session->spare_count >= HF_LISTENERS_MAX - 1)
         hf_http_refuse(exchange, 409, no_id, -32000,
-                       "Conflict: this session has its one stream open already");
+                       "Conflict: this session listens on %d streams already", HF_LISTENERS_MAX);
     else
         hf_feed_attach(feed, exchange, last.p ? after : feed->delivered);
 }

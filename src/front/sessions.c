@@ -4,6 +4,8 @@
 #include <sys/random.h>
 #include "front/http_parts.h"
 
+enum { IN_USE_MS = 60 * 1000 };
+
 static struct hf_http_session *session_of(struct hf_link *link)
 {
     return HF_ITEM(link, struct hf_http_session, seat.link);
@@ -31,13 +33,20 @@ bool hf_http_session_is_busy(const struct hf_http_session *session)
            (session->standalone && session->standalone->exchange);
 }
 
+/* Clients that never say that they leave must not keep newcomers out for a whole sessionTtlMs; one
+ * that was here a moment ago has not left. */
 static void drop_longest_unused(struct hf_http_front *front)
 {
-    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next)
-        if (!hf_http_session_is_busy(session_of(at))) {
-            hf_http_session_close(session_of(at));
+    const uint64_t now_ms = hf_shell_now(front->shell);
+    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next) {
+        struct hf_http_session *session = session_of(at);
+        if (session->seat.used_ms + IN_USE_MS > now_ms)
+            return;
+        if (!hf_http_session_is_busy(session)) {
+            hf_http_session_close(session);
             return;
         }
+    }
 }
 
 static struct hf_http_session *make(struct hf_http_front *front, const struct hf_caller *caller,
@@ -94,7 +103,7 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
                        front->is_stopping
                            ? "holdfast is shutting down"
                            : "holdfast serves as many clients as it may (maxSessions), and all of "
-                             "them are busy; try again later");
+                             "them are in use; try again later");
         return NULL;
     }
     return make(front, caller, only, is_sse);
