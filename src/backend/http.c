@@ -227,6 +227,11 @@ static char **headers_of(const struct hf_distant *distant, const struct hf_post_
     } else if (request->verb != HF_POST_GOODBYE) {
         add_header(&headers, "Accept", HF_SPAN("text/event-stream"));
     }
+    for (struct hf_span left = request->headers; left.n;) {
+        const char *end = memchr(left.p, '\n', left.n);
+        hf_strings_add(&headers, hf_span_dup((struct hf_span) { left.p, (size_t)(end - left.p) }));
+        left = hf_span_from(left, (size_t)(end - left.p) + 1);
+    }
     add_header(&headers, "Mcp-Session-Id", request->session_id);
     add_header(&headers, "MCP-Protocol-Version", request->version);
     add_header(&headers, "Last-Event-ID", request->last_event_id);

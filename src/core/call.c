@@ -170,6 +170,8 @@ void hf_call_arm(struct hf_call *call)
 
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
+    if (call->runtime->is_remote && call->runtime->is_modern)
+        return; /* there, closing the stream says it, and that is done as the call ends */
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"

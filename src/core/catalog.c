@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include "wire/json.h"
+#include "wire/mcp_headers.h"
 
 struct hf_part *hf_part_new(enum hf_part_id id, size_t bytes_max)
 {
@@ -35,6 +36,14 @@ static bool add_item(struct hf_part *part, struct hf_span raw)
     const struct hf_span name = hf_json_get(raw, hf_part_traits(part->id)->key);
     if (hf_json_type(name) != HF_JSON_STRING)
         return true; /* nameless: nobody could use it, and it must not cost the others */
+    const char *fault = part->checks_headers && part->id == HF_PART_TOOLS
+                            ? hf_mcp_schema_fault(hf_json_get(raw, HF_SPAN("inputSchema")))
+                            : NULL;
+    if (fault) {
+        part->left_out++;
+        part->fault = fault;
+        return true;
+    }
     if (part->count == HF_PART_ITEMS_MAX)
         return false;
     const size_t at = hf_buf_len(&part->bytes);

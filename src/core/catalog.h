@@ -29,6 +29,9 @@ struct hf_part {
     size_t count, cap;
     unsigned pages;
     bool is_sealed;
+    bool checks_headers; /* tools whose x-mcp-header are wrong are left out (modern, over HTTP) */
+    size_t left_out;
+    const char *fault; /* of the last one left out */
     char *last_cursor; /* raw; a server that answers with the cursor it was asked with loops */
 };
 

@@ -375,6 +375,8 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
             return;
         }
     }
+    if (call->runtime->is_remote && hf_remote_refused(call, msg))
+        return;
     if (call->runtime->is_modern && !call->is_modern && hf_input_required(call, msg))
         return;
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE)

@@ -36,6 +36,7 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
     struct hf_listing *listing = &runtime->listing[part];
     listing->is_dirty = false;
     listing->building = hf_part_new(part, runtime->server->engine->limits.max_message_bytes);
+    listing->building->checks_headers = runtime->is_remote && runtime->is_modern;
     begin_list(runtime, part, HF_SPAN(""));
 }
 
@@ -204,10 +205,15 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
     struct hf_part *fresh = listing->building;
     listing->building = NULL;
     hf_part_seal(fresh);
+    if (fresh->left_out)
+        hf_note(runtime->server->engine, HF_NOTE_WARN, runtime->server, runtime->generation,
+                "tools_left_out count=%zu why=\"%s\"", fresh->left_out, fresh->fault);
     if (runtime == runtime->slot->current) {
         publish(runtime->server, part, fresh);
         if (listing->is_dirty)
             fetch_part(runtime, part);
+        else if (part == HF_PART_TOOLS)
+            hf_remote_corrected(runtime);
         hf_held_review(runtime->server->engine);
         return;
     }
@@ -237,6 +243,8 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
     hf_note(server->engine, HF_NOTE_DEBUG, server, runtime->generation,
             "list_failed method=%s the last good one stays",
             hf_method(hf_part_traits(part)->list)->name);
+    if (part == HF_PART_TOOLS)
+        hf_remote_corrected(runtime);
     hf_held_review(server->engine);
 }
 

@@ -114,6 +114,10 @@ void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
                     struct hf_span message);
 /* Our `initialized`; hf_hello_introduced when it has arrived. */
 void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version);
+/* Rejected before processing, by the revision: it goes out again, corrected. False: an answer. */
+bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg);
+void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
+struct hf_span hf_remote_headers(const struct hf_post *post); /* modern: lines, until collect */
 void hf_remote_close(struct hf_runtime *runtime);
 void hf_remote_kill(struct hf_runtime *runtime);
 void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */

@@ -118,6 +118,10 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
     };
     if (!is_hello(post->call))
         ret_request->version = hf_span_of(remote->version);
+    if (post->runtime->is_modern || (post->call && post->call->purpose == HF_FOR_PROBE)) {
+        ret_request->version = HF_SPAN(HF_MODERN_VERSION);
+        ret_request->headers = hf_remote_headers(post);
+    }
     if (post->verb == HF_POST_MESSAGE)
         ret_request->endpoint = hf_span_of(remote->endpoint);
     if (post->verb == HF_POST_MESSAGE && post->owned) {

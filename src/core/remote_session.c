@@ -186,7 +186,7 @@ void hf_remote_renewed(struct hf_runtime *runtime)
 void hf_remote_listen(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = &runtime->remote;
-    if (remote->is_sse || remote->listen || runtime->is_frozen ||
+    if (remote->is_sse || remote->listen || runtime->is_frozen || runtime->is_modern ||
         runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
         return;
     remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);

@@ -115,6 +115,7 @@ struct hf_call {
     enum hf_evidence evidence; /* of its last loss */
     bool was_dispatched;       /* to some generation, and repeated since because it may be */
     bool is_cancelled, is_tool_call, is_answered;
+    bool was_corrected; /* sent again because what its headers said was wrong */
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
@@ -221,6 +222,7 @@ struct hf_remote { /* what only a runtime with a remote server has */
     bool was_renewed;
     uint64_t gone_session; /* the last one that was refused; 0: none */
     int gone_status;       /* and how */
+    bool is_correcting;    /* its tools are listed again: what we said of one was wrong */
     struct hf_post *listen, *initialized;
     struct hf_call *doubt; /* the ping that tells whether the session is known */
     bool was_listening;

@@ -69,7 +69,8 @@ static bool has_place(const struct hf_slot *slot)
     const struct hf_runtime *runtime = slot->current;
     const uint32_t max = slot->server->settings.max_in_flight;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           !runtime->remote.is_renewing && (max == 0 || runtime->in_flight < max);
+           !runtime->remote.is_renewing && !runtime->remote.is_correcting &&
+           (max == 0 || runtime->in_flight < max);
 }
 
 /* A server that keeps state in memory lost it: its client must know before anything else runs. */

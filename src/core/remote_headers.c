@@ -1,0 +1,92 @@
+/* remote_headers.c - what a modern request says in the headers of its exchange, and what becomes of
+ * it when the server says that they are wrong. */
+#include "core/state.h"
+#include "wire/mcp_headers.h"
+
+static void add_line(struct hf_buf *out, const char *prefix, struct hf_span name,
+                     struct hf_span json)
+{
+    const size_t start = hf_buf_len(out);
+    hf_buf_printf(out, "%s%.*s: ", prefix, HF_FMT(name));
+    if (hf_mcp_value_add(out, json))
+        hf_buf_add_char(out, '\n');
+    else
+        out->end = out->start + start;
+}
+
+static bool add_param(void *context, struct hf_span name, struct hf_span value)
+{
+    add_line(context, "Mcp-Param-", name, value);
+    return true;
+}
+
+/* What `Mcp-Name` repeats; the server's own name where it differs from the client's. */
+static struct hf_span name_of(const struct hf_call *call, struct hf_span params)
+{
+    switch (call->method->id) {
+    case HF_METHOD_TOOLS_CALL:
+    case HF_METHOD_PROMPTS_GET:
+        return call->own_name ? hf_span_of(call->own_name) : hf_json_get(params, HF_SPAN("name"));
+    case HF_METHOD_RESOURCES_READ: return hf_json_get(params, HF_SPAN("uri"));
+    case HF_METHOD_TASKS_GET:
+    case HF_METHOD_TASKS_UPDATE:
+    case HF_METHOD_TASKS_CANCEL: return hf_json_get(params, HF_SPAN("taskId"));
+    default: return (struct hf_span) { NULL, 0 };
+    }
+}
+
+struct hf_span hf_remote_headers(const struct hf_post *post)
+{
+    const struct hf_call *call = post->call;
+    struct hf_server *server = post->runtime->server;
+    const struct hf_span text = call ? (struct hf_span) { call->text, call->text_length }
+                                     : (struct hf_span) { post->owned, post->owned_length };
+    const struct hf_span params = hf_json_get(text, HF_SPAN("params"));
+    struct hf_buf lines = hf_draft();
+    add_line(&lines, "Mcp-", HF_SPAN("Method"), hf_json_get(text, HF_SPAN("method")));
+    if (call) {
+        const struct hf_span name = name_of(call, params);
+        add_line(&lines, "Mcp-", HF_SPAN("Name"), name);
+        const struct hf_item *tool = call->method->id == HF_METHOD_TOOLS_CALL && name.p
+                                         ? hf_part_find(server->parts[HF_PART_TOOLS], name)
+                                         : NULL;
+        if (tool)
+            (void)hf_mcp_params(hf_json_get(tool->raw, HF_SPAN("inputSchema")),
+                                hf_json_get(params, HF_SPAN("arguments")), add_param, &lines);
+    }
+    return hf_keep(server->engine, &lines);
+}
+
+/* ---- refused for what it said of itself ---- */
+
+void hf_remote_corrected(struct hf_runtime *runtime)
+{
+    if (!runtime->remote.is_correcting)
+        return;
+    runtime->remote.is_correcting = false;
+    if (runtime == runtime->slot->current)
+        hf_slot_flush(runtime->slot);
+}
+
+bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_server *server = runtime->server;
+    int64_t code;
+    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        return false;
+    const bool is_mismatch = code == HF_CODE_HEADER_MISMATCH;
+    if ((!is_mismatch && code != HF_CODE_UNSUPPORTED_VERSION) || call->was_corrected)
+        return false;
+    call->was_corrected = true;
+    if (is_mismatch && runtime->is_modern) { /* one of its tools is not as it was listed */
+        runtime->remote.is_correcting = runtime->has_capability[HF_PART_TOOLS];
+        hf_list_again(runtime, HF_PART_TOOLS);
+    } else { /* it no longer speaks what it spoke */
+        server->era = server->settings.era;
+        hf_server_reason(server, "speaks another revision now");
+        hf_remote_lost(runtime);
+    }
+    hf_call_judge(call, HF_EVIDENCE_REFUSED, false);
+    return true;
+}
