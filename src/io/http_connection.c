@@ -37,6 +37,8 @@ void hf_connection_close(struct hf_connection *connection)
     hf_connection_account(connection);
     hf_watch_free(connection->watch);
     hf_alarm_set(&connection->alarm, 0);
+    hf_tls_free(connection->tls);
+    connection->tls = NULL;
     hf_stream_close(connection->stream);
     connection->stream = NULL;
     (void)close(connection->fd);
@@ -341,18 +343,41 @@ static struct hf_buf *room_in_body(struct hf_connection *connection, size_t *ret
     return &request->body;
 }
 
-static void read_some(struct hf_connection *connection)
+static enum hf_io receive(struct hf_connection *connection, void *into, size_t room,
+                          size_t *ret_got)
+{
+    return connection->tls ? hf_tls_read(connection->tls, into, room, ret_got)
+                           : hf_stream_read(connection->stream, into, room, ret_got);
+}
+
+static void take_failure(struct hf_connection *connection)
+{
+    if (!connection->tls || !hf_tls_is_plain_http(connection->tls)) {
+        take_end(connection);
+        return;
+    }
+    hf_tls_free(connection->tls);
+    connection->tls = NULL;
+    hf_connection_refuse(connection, 400, "this port speaks HTTPS: use https:// in the URL");
+    settle(connection);
+}
+
+/* False: nothing more is there, or the connection came to its end. */
+static bool read_once(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
     size_t room = sizeof server->room, got = 0;
     struct hf_buf *body = room_in_body(connection, &room);
     char *into = body ? body->p + body->end : server->room;
-    const enum hf_io result = hf_stream_read(connection->stream, into, room, &got);
-    if (result == HF_IO_AGAIN)
-        return;
+    const enum hf_io result = receive(connection, into, room, &got);
+    if (result == HF_IO_AGAIN) {
+        connection->is_blocked |= connection->tls && hf_tls_is_stuck(connection->tls);
+        settle(connection);
+        return false;
+    }
     if (result != HF_IO_DONE) {
-        take_end(connection);
-        return;
+        take_failure(connection);
+        return false;
     }
     if (!body) {
         take_bytes(connection, (struct hf_span) { into, got });
@@ -363,6 +388,20 @@ static void read_some(struct hf_connection *connection)
             hand_up(connection);
     }
     settle(connection);
+    return true;
+}
+
+/* One read of the descriptor, so that nobody keeps the others waiting; with TLS there may be
+ * several pieces in it. */
+static void read_some(struct hf_connection *connection)
+{
+    if (!connection->tls) {
+        (void)read_once(connection);
+        return;
+    }
+    hf_tls_ready(connection->tls);
+    while (connection->tls && read_once(connection))
+        ;
 }
 
 /* ---- callbacks ---- */
@@ -376,6 +415,8 @@ static void go_on(struct hf_connection *connection)
     if (connection->phase == HF_PHASE_CLOSING && !connection->is_shut) {
         connection->is_shut = true;
         connection->read_by_ms = now_of(connection) + server->limits.linger_ms;
+        if (connection->tls)
+            hf_tls_end(connection->tls);
         (void)shutdown(connection->fd, SHUT_WR);
     }
     if (connection->phase == HF_PHASE_CLOSING ? connection->is_at_end : is_idle && server->fd < 0) {
@@ -413,7 +454,8 @@ static void on_ready(void *context, unsigned events)
         flush_connection(&connection->flush);
     if (!connection->stream)
         return;
-    if (events & HF_READABLE)
+    /* what TLS had to write may be what its reading waits for */
+    if (events & HF_READABLE || (events & HF_WRITABLE && connection->tls))
         read_some(connection);
     else if (events & HF_SENT_ALL)
         lose(connection);
@@ -450,6 +492,7 @@ void hf_connection_open(struct hf_http_server *server, int fd, const char *refus
     connection->server = server;
     connection->fd = fd;
     connection->stream = hf_stream_borrow(fd);
+    connection->tls = server->tls ? hf_tls_new(server->tls, connection->stream) : NULL;
     connection->flush.flush = flush_connection;
     hf_link_init(&connection->flush.link);
     hf_list_push(&server->connections, &connection->link);

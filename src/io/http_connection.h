@@ -21,6 +21,7 @@
 #include "io/http_server.h"
 #include "io/listen.h"
 #include "io/stream.h"
+#include "io/tls.h"
 
 enum {
     HF_HTTP_READ_SIZE = 64 * 1024,
@@ -32,6 +33,7 @@ struct hf_http_server {
     struct hf_http_events events;
     void *context;
     struct hf_http_limits limits;
+    struct hf_tls_context *tls; /* NULL: plain */
     struct hf_listen at;
     char url[160];
     int fd;         /* -1: stopped */
@@ -68,6 +70,7 @@ struct hf_connection {
     struct hf_link link;
     struct hf_http_server *server;
     struct hf_stream *stream; /* NULL: closed */
+    struct hf_tls *tls;       /* NULL: plain */
     struct hf_watch *watch;
     struct hf_alarm alarm;
     struct hf_request *request;

@@ -57,6 +57,13 @@ static void check_bounds(struct hf_connection *connection)
     hf_connection_account(connection);
 }
 
+static enum hf_io send_parts(struct hf_connection *connection, const struct iovec *parts, int count,
+                             size_t *ret_written)
+{
+    return connection->tls ? hf_tls_writev(connection->tls, parts, count, ret_written)
+                           : hf_stream_writev(connection->stream, parts, count, ret_written);
+}
+
 /* Writes what waits and as much of the pieces as the kernel takes; returns how many bytes of the
  * pieces that was. */
 static size_t write_direct(struct hf_connection *connection, const struct hf_span *pieces,
@@ -70,7 +77,7 @@ static size_t write_direct(struct hf_connection *connection, const struct hf_spa
     parts[0] = (struct iovec) { (void *)(uintptr_t)waiting.p, waiting.n };
     for (unsigned i = 0; i < count; i++)
         parts[i + 1] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
-    if (hf_stream_writev(connection->stream, parts, (int)count + 1, &written) != HF_IO_DONE)
+    if (send_parts(connection, parts, (int)count + 1, &written) != HF_IO_DONE)
         return 0; /* an error shows again at the flush */
     const size_t of_waiting = written < waiting.n ? written : waiting.n;
     hf_buf_consume(&connection->out, of_waiting);
@@ -97,7 +104,7 @@ enum hf_io hf_connection_write_out(struct hf_connection *connection)
         const struct hf_span span = hf_buf_span(&connection->out);
         const struct iovec part = { (void *)(uintptr_t)span.p, span.n };
         size_t written = 0;
-        result = hf_stream_writev(connection->stream, &part, 1, &written);
+        result = send_parts(connection, &part, 1, &written);
         if (result == HF_IO_DONE) {
             hf_buf_consume(&connection->out, written);
             connection->write_by_ms = 0; /* it moves: the limit begins anew */

@@ -129,7 +129,7 @@ static int open_listener(const struct hf_listen *at, const struct hf_http_limits
 }
 
 /* What was really taken: the port, or which file is ours. */
-static void look_at_listener(struct hf_http_server *server, bool is_tls)
+static void look_at_listener(struct hf_http_server *server)
 {
     struct hf_listen *at = &server->at;
     if (at->is_unix) {
@@ -144,7 +144,7 @@ static void look_at_listener(struct hf_http_server *server, bool is_tls)
     if (getsockname(server->fd, &address.any, &length) == 0)
         at->port = ntohs(at->is_ipv6 ? address.ipv6.sin6_port : address.ipv4.sin_port);
     (void)snprintf(server->url, sizeof server->url, at->is_ipv6 ? "%s://[%s]:%u" : "%s://%s:%u",
-                   is_tls ? "https" : "http", at->address, (unsigned)at->port);
+                   server->tls ? "https" : "http", at->address, (unsigned)at->port);
 }
 
 /* ---- accepting ---- */
@@ -154,7 +154,8 @@ static void admit(struct hf_http_server *server, int fd)
     char why[80];
     if (server->connection_count < server->limits.connections) {
         hf_connection_open(server, fd, NULL);
-    } else if (server->connection_count < server->limits.connections + REFUSALS_MAX) {
+    } else if (!server->tls && /* with TLS there is nobody to tell before the handshake */
+               server->connection_count < server->limits.connections + REFUSALS_MAX) {
         (void)snprintf(why, sizeof why, "there are %u connections already; try again later",
                        server->limits.connections);
         hf_connection_open(server, fd, why);
@@ -211,23 +212,25 @@ struct hf_http_server *hf_http_server_new(struct hf_shell *shell, const struct h
     struct hf_listen at;
     if (!hf_listen_read(spec->listen, &at, err))
         return NULL;
-    if (spec->cert || spec->key) {
-        (void)hf_fail(err, "this version listens without TLS only");
+    struct hf_tls_context *tls = NULL;
+    if (spec->cert && !(tls = hf_tls_context_new(spec->cert, spec->key, err)))
+        return NULL;
+    const int fd = open_listener(&at, &spec->limits, spec->listen, err);
+    if (fd < 0) {
+        hf_tls_context_free(tls);
         return NULL;
     }
-    const int fd = open_listener(&at, &spec->limits, spec->listen, err);
-    if (fd < 0)
-        return NULL;
     struct hf_http_server *server = hf_new(struct hf_http_server);
     server->shell = shell;
     server->events = *events;
     server->context = context;
     server->limits = spec->limits;
+    server->tls = tls;
     server->at = at;
     server->fd = fd;
     hf_link_init(&server->connections);
     hf_link_init(&server->spare);
-    look_at_listener(server, spec->cert != NULL);
+    look_at_listener(server);
     hf_alarm_init(&server->accept_again, shell->loop, accept_again, server);
     server->watch = hf_watch_new(shell->loop, fd, on_acceptable, server);
     hf_watch_set(server->watch, HF_READABLE);
@@ -292,5 +295,6 @@ void hf_http_server_free(struct hf_http_server *server)
         hf_free(request);
     }
     assert(server->connection_count == 0 && server->held == 0);
+    hf_tls_context_free(server->tls);
     hf_free(server);
 }

@@ -39,7 +39,7 @@ extern const struct hf_http_limits hf_http_limits_default;
 
 struct hf_http_spec {
     const char *listen;     /* "127.0.0.1:7332", "[::1]:0", "unix:PATH" */
-    const char *cert, *key; /* files; NULL: no TLS */
+    const char *cert, *key; /* PEM files, both or none; NULL: no TLS */
     struct hf_http_limits limits;
 };
 

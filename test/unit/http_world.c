@@ -116,11 +116,12 @@ bool world_open(struct world *world, const char *listen, const struct hf_http_li
     return open_with(world, &spec);
 }
 
-bool world_open_tls(struct world *world, const char *cert, const char *key)
+bool world_open_tls(struct world *world, const char *listen, const char *cert, const char *key)
 {
-    const struct hf_http_spec spec = {
-        .listen = "127.0.0.1:0", .cert = cert, .key = key, .limits = hf_http_limits_default
-    };
+    const struct hf_http_spec spec = { .listen = listen ? listen : "127.0.0.1:0",
+                                       .cert = cert,
+                                       .key = key,
+                                       .limits = hf_http_limits_default };
     return open_with(world, &spec);
 }
 
@@ -188,10 +189,12 @@ static void write_client(struct client *client)
     if (!span.n)
         return;
     const ssize_t n = send(client->fd, span.p, span.n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0)
+    if (n > 0) {
+        client->sent += (size_t)n;
         hf_buf_consume(&client->unsent, (size_t)n);
-    else if (n < 0 && errno != EAGAIN)
+    } else if (n < 0 && errno != EAGAIN) {
         hf_buf_clear(&client->unsent); /* the reading side tells why */
+    }
 }
 
 static void on_client(void *context, unsigned events)

@@ -32,6 +32,7 @@ struct client {
     int fd;
     struct hf_watch *watch;
     struct hf_buf got, unsent;
+    size_t sent;
     bool is_deaf;   /* does not read */
     bool is_closed; /* the server closed it */
     bool is_reset;
@@ -47,7 +48,7 @@ struct client {
 
 /* `limits` NULL: the default ones. Loopback, any port, unless `listen` says something else. */
 bool world_open(struct world *world, const char *listen, const struct hf_http_limits *limits);
-bool world_open_tls(struct world *world, const char *cert, const char *key);
+bool world_open_tls(struct world *world, const char *listen, const char *cert, const char *key);
 void world_close(struct world *world);
 void world_be_patient(struct world *world);
 void world_step(struct world *world); /* blocks only if nothing waits to be written */
