@@ -87,6 +87,6 @@ bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg)
         hf_server_reason(server, "speaks another revision now");
         hf_remote_lost(runtime);
     }
-    hf_call_judge(call, HF_EVIDENCE_REFUSED, false);
+    hf_call_judge(call, HF_EVIDENCE_REFUSED, false, "");
     return true;
 }
