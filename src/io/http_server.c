@@ -17,6 +17,7 @@ enum {
     ACCEPT_AGAIN_MS = 100,
     REFUSALS_MAX = 32, /* connections over the limit that are told so; more are closed in silence */
     BACKLOG = 1024,    /* the kernel makes it less if it has to */
+    KEEPALIVE_S = 30,  /* a silent peer is asked whether it is still there */
 };
 
 const struct hf_http_limits hf_http_limits_default = {
@@ -64,13 +65,15 @@ static socklen_t address_of(const struct hf_listen *at, union address *ret)
 /* Accepted sockets inherit all of these. */
 static void set_options(int fd, const struct hf_listen *at, unsigned write_ms)
 {
-    const int on = 1;
+    const int on = 1, quiet_s = KEEPALIVE_S;
     if (at->is_unix) {
         (void)fchmod(fd, 0600); /* becomes the mode of the file that bind makes */
         return;
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &quiet_s, sizeof quiet_s);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &quiet_s, sizeof quiet_s);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     /* a peer whose machine is gone takes no byte either */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &write_ms, sizeof write_ms);
