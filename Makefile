@@ -6,7 +6,7 @@ N     ?= 1000
 .PHONY: help setup setup-test build san run test bench fuzz kills mutants lint format clean
 
 help:
-	@echo 'make run      install what is needed, build, and show holdfast at work'
+	@echo 'make run      install what is needed, build, show holdfast at work, then serve'
 	@echo 'make test     install what is needed, build, and run every test'
 	@echo 'make build    build $(BUILD)/holdfast'
 	@echo 'make bench    speed beside a byte relay, in one run'
@@ -40,6 +40,10 @@ san: setup $(SAN)/build.ninja
 run: build
 	@mkdir -p $(BUILD)/run
 	@$(BUILD)/holdfast-scenes $(BUILD)/holdfast $(BUILD)/holdfast-ledger $(BUILD)/run
+	@echo
+	@echo 'Now the same server over HTTP, until Ctrl-C:'
+	@echo
+	@exec $(BUILD)/holdfast serve -c $(BUILD)/run/config.json --log-level warn
 
 test: setup-test
 	@$(MAKE) --no-print-directory build san

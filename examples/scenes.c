@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -399,21 +400,21 @@ static void leave(struct stage *stage)
     close(stage->log);
 }
 
-static void print_config(const struct stage *stage)
+/* For `holdfast serve`, which `make run` goes on with. */
+static void write_config(const struct stage *stage, const char *directory)
 {
+    char path[PATH_MAX];
     struct hf_buf text;
-    const char *args[] = { "run", "--", stage->ledger, stage->file };
     hf_buf_init(&text, TEXT_MAX);
     hf_buf_add_str(&text, "{\n  \"mcpServers\": {\n    \"ledger\": {\n      \"command\": ");
-    hf_json_add_string(&text, hf_span_of(stage->holdfast));
+    hf_json_add_string(&text, hf_span_of(stage->ledger));
     hf_buf_add_str(&text, ",\n      \"args\": [");
-    for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
-        hf_buf_add_str(&text, i ? ", " : "");
-        hf_json_add_string(&text, hf_span_of(args[i]));
-    }
+    hf_json_add_string(&text, hf_span_of(stage->file));
     hf_buf_add_str(&text, "]\n    }\n  }\n}\n");
-    printf("\nTo try it in an MCP client, put this into its configuration:\n\n%.*s",
-           HF_FMT(hf_buf_span(&text)));
+    (void)snprintf(path, sizeof path, "%s/config.json", directory);
+    FILE *file = fopen(path, "w");
+    if (!file || fprintf(file, "%.*s", HF_FMT(hf_buf_span(&text))) < 0 || fclose(file) != 0)
+        give_up("cannot write %s", path);
     hf_buf_done(&text);
 }
 
@@ -437,7 +438,7 @@ int main(int argc, char **argv)
     if (!is_good)
         give_up("a scene did not come out as promised; holdfast said:\n%.*s",
                 HF_FMT(hf_buf_span(&stage.notes)));
-    print_config(&stage);
+    write_config(&stage, argv[3]);
     hf_buf_done(&stage.answers);
     hf_buf_done(&stage.notes);
     return 0;
