@@ -11,28 +11,20 @@
 #define GET(path)     "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 #define POST(path, n) "POST " path " HTTP/1.1\r\nHost: a\r\nContent-Length: " n "\r\n\r\n"
 
-static bool run(const char *command)
-{
-    return system(command) == 0;
-}
+/* Made in a directory of our own and moved into place whole, since others may run this test too. */
+static const char make_all[] =
+    "test -d " DIR " && exit 0\n"
+    "set -e; dir=" DIR ".$$; mkdir -p $dir; cd $dir; exec 2>log\n"
+    "make() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650"
+    " -subj /CN=$1 -keyout $2 -out $3; }\n"
+    "make localhost key.pem cert.pem; make other other-key.pem other.pem\n"
+    "openssl ec -in key.pem -aes128 -passout pass:secret -out locked-key.pem\n"
+    "echo nonsense >nonsense.pem\n"
+    "mv -T $dir " DIR " || test -d " DIR "; rm -rf $dir";
 
-/* Once for all tests of this process. */
 static bool has_certificates(void)
 {
-    static bool is_done, is_well;
-    if (!is_done) {
-        is_done = true;
-        is_well =
-            run("mkdir -p " DIR) &&
-            run("cd " DIR " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-                " -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost 2>req.log") &&
-            run("cd " DIR " && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-                " -keyout other-key.pem -out other.pem -days 2 -subj /CN=other 2>req.log") &&
-            run("cd " DIR " && openssl ec -in key.pem -aes128 -passout pass:secret"
-                " -out locked-key.pem 2>req.log") &&
-            run("cd " DIR " && echo nonsense >nonsense.pem");
-    }
-    return is_well;
+    return system(make_all) == 0;
 }
 
 /* ---- a client ---- */
