@@ -14,11 +14,16 @@ void hf_events_init(struct hf_events *events)
     hf_link_init(&events->list);
 }
 
+static size_t size_of(const struct hf_event *event)
+{
+    return sizeof *event + event->length;
+}
+
 static void drop_oldest(struct hf_events *events)
 {
     struct hf_event *oldest = HF_ITEM(events->list.next, struct hf_event, link);
     hf_unlink(&oldest->link);
-    events->bytes -= oldest->length;
+    events->bytes -= size_of(oldest);
     events->count--;
     hf_free(oldest);
 }
@@ -65,7 +70,7 @@ struct hf_span hf_events_add(struct hf_events *events, uint64_t stream,
     struct hf_event *event = make((struct hf_span) { head, (size_t)n }, pieces, piece_count);
     event->number = number;
     hf_list_push(&events->list, &event->link);
-    events->bytes += event->length;
+    events->bytes += size_of(event);
     events->count++;
     while (events->count > 1 &&
            (events->count > HF_EVENTS_MAX || events->bytes > HF_EVENTS_BYTES_MAX))

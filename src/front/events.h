@@ -30,7 +30,7 @@ struct hf_event {
 struct hf_events {
     struct hf_link list; /* oldest first */
     uint64_t last;       /* number of the newest; 0: none yet */
-    size_t bytes;        /* held by those that are kept */
+    size_t bytes;        /* of memory, for those that are kept */
     unsigned count;
 };
 

@@ -366,6 +366,8 @@ void hf_feed_gone(struct hf_feed *feed)
 
 void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t after)
 {
+    if (after > feed->events.last) /* none of ours: as if he had them all */
+        after = feed->events.last;
     const struct hf_event *event = hf_events_after(&feed->events, after);
     if (feed->is_over && !event) { /* to an EventSource: do not come back */
         hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);

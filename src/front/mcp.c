@@ -18,13 +18,17 @@ struct wishes {
 
 static struct wishes wishes_of(const struct hf_http_head *head)
 {
+    const struct wishes wishes = {
+        .json = hf_http_lists(head, "accept", HF_SPAN("application/json")),
+        .events = hf_http_lists(head, "accept", HF_SPAN("text/event-stream")),
+    };
+    if (wishes.json && wishes.events)
+        return wishes;
     const bool any =
         hf_http_header_count(head, "accept") == 0 || hf_http_lists(head, "accept", HF_SPAN("*/*"));
     return (struct wishes) {
-        .json = any || hf_http_lists(head, "accept", HF_SPAN("application/json")) ||
-                hf_http_lists(head, "accept", HF_SPAN("application/*")),
-        .events = any || hf_http_lists(head, "accept", HF_SPAN("text/event-stream")) ||
-                  hf_http_lists(head, "accept", HF_SPAN("text/*")),
+        .json = wishes.json || any || hf_http_lists(head, "accept", HF_SPAN("application/*")),
+        .events = wishes.events || any || hf_http_lists(head, "accept", HF_SPAN("text/*")),
     };
 }
 

@@ -19,6 +19,8 @@ static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
     if (!session->core)
         return;
     struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
+    if (feed && feed->is_over) /* a server takes a question back that it asked during that call */
+        feed = NULL;
     if (feed && effect->is_answer)
         hf_feed_answer(feed, effect);
     else if (session->is_sse || !effect->is_answer)

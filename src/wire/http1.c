@@ -302,9 +302,10 @@ int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head, const
 
 struct hf_span hf_http_header(const struct hf_http_head *head, const char *name)
 {
+    const struct hf_span wanted = hf_span_of(name);
     struct hf_span found = { NULL, 0 };
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!is_named(head->headers[i].name, hf_span_of(name)))
+        if (!is_named(head->headers[i].name, wanted))
             continue;
         if (found.p)
             return (struct hf_span) { NULL, 0 };
@@ -315,16 +316,18 @@ struct hf_span hf_http_header(const struct hf_http_head *head, const char *name)
 
 unsigned hf_http_header_count(const struct hf_http_head *head, const char *name)
 {
+    const struct hf_span wanted = hf_span_of(name);
     unsigned count = 0;
     for (size_t i = 0; i < head->header_count; i++)
-        count += is_named(head->headers[i].name, hf_span_of(name));
+        count += is_named(head->headers[i].name, wanted);
     return count;
 }
 
 bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word)
 {
+    const struct hf_span wanted = hf_span_of(name);
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!is_named(head->headers[i].name, hf_span_of(name)))
+        if (!is_named(head->headers[i].name, wanted))
             continue;
         for (struct hf_span rest = head->headers[i].value; rest.n;) {
             const char *comma = memchr(rest.p, ',', rest.n);

@@ -74,10 +74,10 @@ TEST(the_oldest_events_go_first_and_the_newest_stays_however_large)
     memset(large, 'x', HF_EVENTS_BYTES_MAX);
     const struct hf_span sent = add(&events, large);
     CHECK(sent.n > HF_EVENTS_BYTES_MAX);
-    CHECK(events.count == 1 && events.bytes == sent.n);
+    CHECK(events.count == 1 && events.bytes == sent.n + sizeof(struct hf_event));
     CHECK(hf_events_after(&events, 0)->number == HF_EVENTS_MAX + 11);
     (void)add(&events, "{}");
-    CHECK(events.count == 1 && events.bytes < 100);
+    CHECK(events.count == 1 && events.bytes < 200);
     hf_free(large);
     hf_events_clear(&events);
 }
