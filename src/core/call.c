@@ -182,7 +182,7 @@ static void cancel_at_server(struct hf_call *call, struct hf_span reason)
         hf_buf_add(&draft, reason);
     }
     hf_buf_add_str(&draft, "}}");
-    hf_tell_about(call, hf_keep(call->engine, &draft));
+    hf_mention_about(call, hf_keep(call->engine, &draft));
 }
 
 void hf_call_timer(struct hf_call *call)

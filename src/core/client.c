@@ -410,7 +410,7 @@ static void tell_servers(struct hf_session *session, struct hf_span text)
         const struct hf_slot *slot =
             hf_session_uses(session, server) ? hf_slot_for(server, session, false) : NULL;
         if (slot && slot->current)
-            hf_tell(slot->current, text);
+            hf_mention(slot->current, text);
     }
 }
 
@@ -422,7 +422,7 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     case HF_METHOD_PROGRESS: { /* of something a server asked of it */
         struct hf_ask *ask;
         HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
-            hf_tell(ask->runtime, msg->text);
+            hf_mention(ask->runtime, msg->text);
         }
         break;
     }

@@ -136,8 +136,7 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
     hf_unlink(&frame->link);
     struct hf_call *call = frame->call;
     if (!call) {
-        runtime->told_bytes -=
-            frame->owned ? frame->length - 1 : 0; /* a lone newline is nobody's */
+        runtime->told_bytes -= frame->told;
         hf_frame_free(frame);
     } else
         hf_call_written(call);

@@ -43,8 +43,11 @@ void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id
 /* Before there is a call; `server` may be NULL. */
 void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
                enum hf_error error, const char *reason, const char *sentence);
-void hf_tell(struct hf_runtime *runtime, struct hf_span message); /* a notification or response */
-void hf_tell_about(const struct hf_call *call, struct hf_span message); /* to its own session */
+/* A response: a server that takes no more of them is lost. */
+void hf_tell(struct hf_runtime *runtime, struct hf_span message);
+/* A notification: dropped where no more is taken. */
+void hf_mention(struct hf_runtime *runtime, struct hf_span message);
+void hf_mention_about(const struct hf_call *call, struct hf_span message); /* to its own session */
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
 
 /* moves.c: what a move of a slot does */
@@ -67,6 +70,7 @@ void hf_slots_drop_owner(struct hf_session *session); /* it is gone, and so are 
 bool hf_slot_has_attempt(const struct hf_slot *slot);
 int64_t hf_slot_retry_after_ms(const struct hf_slot *slot);
 void hf_server_reason(struct hf_server *server, const char *format, ...) HF_PRINTF(2, 3);
+void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms); /* -1: no such wish */
 struct hf_slot *hf_server_slot(const struct hf_server *server); /* the shared or first one */
 void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
 void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
@@ -127,6 +131,9 @@ void hf_post_timer(struct hf_post *post);
 struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
                             struct hf_call *call);
 void hf_post_abort(struct hf_post *post);
+bool hf_call_is_hello(const struct hf_call *call); /* NULL: no */
+bool hf_status_wants_auth(int status);
+enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
 /* remote_session.c: sessions at remote servers, and the server's own stream */
 void hf_remote_doubt(struct hf_call *call, int status, uint64_t session);
 void hf_remote_session_gone(struct hf_runtime *runtime, int status);

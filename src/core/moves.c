@@ -79,8 +79,6 @@ static void schedule(struct hf_slot *slot)
         }
         uint64_t delay = hf_backoff_delay_ms(&server->backoff, &server->settings.reconnect,
                                              hf_random_share(server->engine), now);
-        if (server->not_before_ms > now + delay) /* Retry-After */
-            delay = server->not_before_ms - now;
         slot->extra_used = false;
         if (delay == 0) {
             hf_slot_event(slot, HF_SLOT_EV_DUE);
@@ -103,10 +101,14 @@ void hf_slot_due(struct hf_slot *slot)
 
 void hf_slot_probe_later(struct hf_slot *slot)
 {
-    const uint32_t probe_ms = slot->server->settings.reconnect.probe_ms;
-    if (probe_ms && (!slot->server->problem || slot->server->problem_may_pass))
-        hf_timer_set(&slot->server->engine->timers, &slot->due,
-                     slot->server->engine->now_ms + probe_ms);
+    const struct hf_server *server = slot->server;
+    const uint32_t probe_ms = server->settings.reconnect.probe_ms;
+    if (!probe_ms || (server->problem && !server->problem_may_pass))
+        return;
+    uint64_t at = server->engine->now_ms + probe_ms;
+    if (server->backoff.retry_after_ms > at)
+        at = server->backoff.retry_after_ms;
+    hf_timer_set(&server->engine->timers, &slot->due, at);
 }
 
 static void do_kill_attempt(struct hf_slot *slot)

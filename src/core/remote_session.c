@@ -96,7 +96,7 @@ static bool is_confirmed(const struct hf_runtime *runtime, int status)
         if (call->doubted_status == status)
             return true;
     }
-    return status == 404;
+    return status == 404 || status == runtime->remote.listen_refusal;
 }
 
 void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
@@ -105,6 +105,7 @@ void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
     if (status && is_confirmed(runtime, status))
         hf_remote_session_gone(runtime, status);
     judge_all_doubted(runtime, status);
+    runtime->remote.listen_refusal = 0;
 }
 
 /* ---- forgotten ---- */
@@ -137,6 +138,7 @@ static void renew(struct hf_runtime *runtime)
     if (remote->listen)
         hf_post_abort(remote->listen);
     remote->was_listening = false;
+    remote->listen_refusal = 0;
     hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
     end_ours(runtime);
     hf_list_dropped(runtime);
@@ -192,18 +194,46 @@ void hf_remote_listen(struct hf_runtime *runtime)
     remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
 }
 
-static void listen_later(struct hf_runtime *runtime, int64_t retry_ms)
+static void listen_later(struct hf_runtime *runtime, const struct hf_post *before)
 {
     struct hf_engine *engine = runtime->server->engine;
     struct hf_remote *remote = &runtime->remote;
+    const bool was_of_use =
+        before->is_stream &&
+        (before->has_progressed || engine->now_ms - before->opened_ms >= LISTEN_MS_MAX);
+    if (was_of_use)
+        remote->listen_failures = 0;
     const unsigned doublings = remote->listen_failures < 5 ? remote->listen_failures : 5;
     uint64_t delay = (uint64_t)LISTEN_MS << doublings;
     if (delay > LISTEN_MS_MAX)
         delay = LISTEN_MS_MAX;
-    if (remote->listen_failures == 0)
-        delay = retry_ms >= 0 ? (uint64_t)retry_ms : LISTEN_MS;
+    if (remote->listen_failures == 0 && before->retry_ms >= 0)
+        delay = (uint64_t)before->retry_ms;
     remote->listen_failures++;
     hf_timer_set(&engine->timers, &remote->listen_again, engine->now_ms + delay);
+}
+
+static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_end *end)
+{
+    struct hf_server *server = runtime->server;
+    char before[40] = "";
+    if (runtime->remote.older_because)
+        (void)snprintf(before, sizeof before, "HTTP %d to initialize, and ",
+                       runtime->remote.older_because);
+    if (hf_status_wants_auth(end->status))
+        hf_server_reason(server, "auth required (HTTP %d to its event stream)", end->status);
+    else if (end->status >= 300)
+        hf_server_reason(server, "%sHTTP %d to a GET of its event stream", before, end->status);
+    else
+        hf_server_reason(server, "its event stream ended%s%s", end->is_whole ? "" : ": ",
+                         end->is_whole ? "" : end->why);
+    if (runtime->machine.state >= HF_RUNTIME_LIVE) { /* no answer can come any more */
+        hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
+        return;
+    }
+    server->needs_auth = hf_status_wants_auth(end->status);
+    hf_server_not_before(server, end->retry_after_ms);
+    hf_remote_lost(runtime);
 }
 
 /* Never fatal: a server without such a stream is as good as any. Except with the older transport,
@@ -212,26 +242,22 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_remote *remote = &runtime->remote;
-    const int64_t retry_ms = post->retry_ms;
     const bool is_refusal = end->status >= 300 && end->status < 500;
     hf_post_abort(post); /* it is over: this only forgets it */
     if (remote->is_sse) {
-        if (end->status >= 300)
-            hf_server_reason(runtime->server, "HTTP %d to the event stream", end->status);
-        else
-            hf_server_reason(runtime->server, "its event stream ended%s%s",
-                             end->is_whole ? "" : ": ", end->is_whole ? "" : end->why);
-        if (runtime->machine.state < HF_RUNTIME_LIVE)
-            hf_remote_lost(runtime);
-        else /* no answer can come any more */
-            hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
+        older_stream_over(runtime, end);
         return;
     }
-    if (runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
+    const bool has_none = end->status == 405 || end->status == 501 ||
+                          (is_refusal && !remote->was_listening) ||
+                          (end->status && end->status < 300 && !post->is_stream);
+    if (has_none || runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
         return;
-    if (is_refusal && !remote->was_listening)
-        return; /* it has none */
-    if (is_refusal)
-        (void)ask_after_session(runtime);
-    listen_later(runtime, retry_ms);
+    listen_later(runtime, post);
+    if (!is_refusal)
+        return;
+    hf_free(remote->listen_id); /* perhaps it is the place that is not known any more */
+    remote->listen_id = NULL;
+    remote->listen_refusal = end->status;
+    (void)ask_after_session(runtime);
 }

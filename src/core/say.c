@@ -7,6 +7,8 @@
 /* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
 static const size_t draft_max = (size_t)2 << 30;
 
+enum { TOLD_MAX = 1000 }; /* messages that a remote server has not taken yet */
+
 struct hf_buf hf_draft(void)
 {
     struct hf_buf draft;
@@ -180,20 +182,20 @@ void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, cons
     hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
 }
 
+/* ---- towards servers ---- */
+
+static bool takes_more(const struct hf_runtime *runtime, size_t n)
+{
+    return runtime->told_bytes + n <= 2 * runtime->server->engine->limits.max_message_bytes &&
+           runtime->told_count < TOLD_MAX;
+}
+
 static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
-    if (runtime->is_frozen)
-        return;
-    if (runtime->told_bytes + message.n > 2 * runtime->server->engine->limits.max_message_bytes) {
-        hf_server_reason(runtime->server, "asks more than it reads the answers to");
-        hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
-        return;
-    }
     if (runtime->is_remote) {
         hf_remote_tell(runtime, about, message);
         return;
     }
-    runtime->told_bytes += message.n;
     struct hf_frame *frame = hf_new(struct hf_frame);
     frame->owned = hf_span_dup(message);
     hf_msg_to_one_line(frame->owned, message.n);
@@ -201,16 +203,37 @@ static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct
     frame->pieces[1] = HF_SPAN("\n");
     frame->count = 2;
     frame->length = message.n + 1;
+    frame->told = message.n + sizeof *frame;
+    runtime->told_bytes += frame->told;
     hf_list_push(&runtime->out, &frame->link);
     hf_runtime_want_write(runtime);
 }
 
 void hf_tell(struct hf_runtime *runtime, struct hf_span message)
 {
-    tell(runtime, NULL, message);
+    if (runtime->is_frozen)
+        return;
+    if (takes_more(runtime, message.n)) {
+        tell(runtime, NULL, message);
+        return;
+    }
+    hf_server_reason(runtime->server, "asks more than it reads the answers to");
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
 }
 
-void hf_tell_about(const struct hf_call *call, struct hf_span message)
+/* What nobody waits for is not worth a server: one client may say as much of it as it likes. */
+static void mention(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
-    tell(call->runtime, call, message);
+    if (!runtime->is_frozen && takes_more(runtime, message.n))
+        tell(runtime, about, message);
+}
+
+void hf_mention(struct hf_runtime *runtime, struct hf_span message)
+{
+    mention(runtime, NULL, message);
+}
+
+void hf_mention_about(const struct hf_call *call, struct hf_span message)
+{
+    mention(call->runtime, call, message);
 }

@@ -331,6 +331,12 @@ void hf_server_reason(struct hf_server *server, const char *format, ...)
     va_end(args);
 }
 
+void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms)
+{
+    if (retry_after_ms > 0)
+        server->backoff.retry_after_ms = server->engine->now_ms + (uint64_t)retry_after_ms;
+}
+
 struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name)
 {
     struct hf_server *server;

@@ -46,6 +46,7 @@ struct hf_frame {
     unsigned count;
     size_t length, sent;
     char *owned; /* freed with the frame */
+    size_t told; /* what it counts in told_bytes */
     char digits[HF_DIGITS_MAX];
 };
 
@@ -163,10 +164,9 @@ struct hf_server {
     struct hf_settings settings;
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
-    bool needs_auth;        /* its door wants credentials that it was not given */
-    uint64_t not_before_ms; /* Retry-After: no attempt before it */
-    enum hf_era era;        /* as last learned */
-    bool is_forgotten;      /* removed and gone; freed after the sessions that came for it alone */
+    bool needs_auth;   /* its door wants credentials that it was not given */
+    enum hf_era era;   /* as last learned */
+    bool is_forgotten; /* removed and gone; freed after the sessions that came for it alone */
     unsigned own_sessions;
     char *problem;
     bool problem_may_pass;
@@ -201,6 +201,7 @@ struct hf_post {
     char *session_id;
     char *event_id; /* raw; NULL: the stream cannot be resumed */
     int64_t retry_ms;
+    uint64_t opened_ms; /* when its head came */
     int status;
     bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
     bool has_progressed;      /* since it was last begun */
@@ -212,6 +213,7 @@ struct hf_post {
 struct hf_remote { /* what only a runtime with a remote server has */
     struct hf_link posts;
     bool is_sse;            /* the older transport: answers come on one stream */
+    int older_because;      /* the status with which it refused the newer one; 0: none */
     char *endpoint;         /* of the older transport */
     uint64_t session;       /* number of the current session, or of the one being made; from 1 */
     char *session_id;       /* NULL: it gave none */
@@ -228,6 +230,7 @@ struct hf_remote { /* what only a runtime with a remote server has */
     bool was_listening;
     char *listen_id; /* last event of the server's own stream */
     unsigned listen_failures;
+    int listen_refusal; /* the status with which it was last refused; 0: it was not */
     struct hf_timer listen_again;
     bool was_lost; /* drains for as long as its answers take, unless it is switched off */
 };
@@ -263,7 +266,8 @@ struct hf_runtime {
     struct hf_call *check_call;
     struct hf_link asks;
     uint32_t ask_count;
-    size_t told_bytes; /* of what it was told and has not taken yet */
+    size_t told_bytes;   /* memory for what it was told and has not taken yet */
+    uint32_t told_count; /* of a remote one: exchanges for it */
     struct hf_remote remote;
 };
 

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include "core/state.h"
 
-enum { ASKS_MAX = 1000 }; /* of one runtime, with clients */
+enum {
+    ASKS_MAX = 1000,       /* of one runtime, with clients */
+    ASK_ID_MAX = 16 * 1024 /* bytes of a server's own id, kept for each */
+};
 
 static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
 {
@@ -149,8 +152,10 @@ static void take_request(struct hf_runtime *runtime, const struct hf_call *origi
                       "\"isolation\": \"session\" for this server");
         return;
     }
-    if (runtime->ask_count >= ASKS_MAX) {
-        hf_tell_error(runtime, msg->id, -32603, "too many requests of this server are open");
+    if (runtime->ask_count >= ASKS_MAX || msg->id.n > ASK_ID_MAX) {
+        hf_tell_error(runtime, msg->id, -32603,
+                      msg->id.n > ASK_ID_MAX ? "the id of this request is too long"
+                                             : "too many requests of this server are open");
         return;
     }
     if (!hf_can_be_asked(session->capabilities, method->id)) {

@@ -214,7 +214,8 @@ static bool deserves_an_extra(const struct hf_slot *slot)
 {
     const struct hf_server *server = slot->server;
     const uint64_t now = server->engine->now_ms;
-    return !slot->extra_used && slot->due.at_ms > now + 1000 && server->not_before_ms <= now &&
+    return !slot->extra_used && slot->due.at_ms > now + 1000 &&
+           server->backoff.retry_after_ms <= now &&
            hf_backoff_k(&server->backoff, &server->settings.reconnect, now) < HF_CRASH_LOOP_K;
 }
 

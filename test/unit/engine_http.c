@@ -94,6 +94,11 @@ static bool is_a(const struct exchange *x, const char *what)
     return msg->method.p ? hf_span_is(msg->method, what) : strcmp(what, "response") == 0;
 }
 
+bool is_text(const char *text, const char *expected)
+{
+    return text && strcmp(text, expected) == 0;
+}
+
 size_t exchanges(const struct world *w, const char *what)
 {
     size_t count = 0;

@@ -34,6 +34,8 @@ struct exchange *last_exchange(const struct world *w, const char *what);
 size_t sent(const struct world *w, const char *what); /* of which bytes left us */
 size_t open_exchanges(const struct world *w, const char *what);
 
+bool is_text(const char *text, const char *expected); /* NULL: it is not */
+
 /* ---- what becomes of one ---- */
 
 void exchange_sends(struct exchange *x); /* the steps below do it where it was not done */

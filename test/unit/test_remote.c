@@ -32,7 +32,7 @@ TEST(a_call_is_one_exchange_with_our_id_and_its_answer_comes_back_with_the_clien
     struct scene s = remote_scene();
     struct exchange *x = call_one(&s);
     CHECK(x->is_sending && x->verb == HF_POST_MESSAGE);
-    CHECK(strcmp(x->session_id, "session-1") == 0 && strcmp(x->version, "2025-11-25") == 0);
+    CHECK(is_text(x->session_id, "session-1") && is_text(x->version, "2025-11-25"));
     CHECK(!x->endpoint && !x->last_event_id);
     CHECK(!hf_span_is(x->body.items[0].msg.id, "1"));
     exchange_answers(x, RESULT);
@@ -414,7 +414,7 @@ TEST(a_call_cancelled_after_it_was_sent_is_cancelled_at_its_server_and_its_excha
     CHECK(x->is_aborted && sent(s.w, "notifications/cancelled") == 1);
     const struct exchange *news = last_exchange(s.w, "notifications/cancelled");
     const struct hf_msg *msg = &news->body.items[0].msg;
-    CHECK(strcmp(news->session_id, "session-1") == 0);
+    CHECK(is_text(news->session_id, "session-1"));
     CHECK(hf_span_eq(hf_json_get(msg->params, HF_SPAN("requestId")), x->body.items[0].msg.id));
     CHECK(answers_to(s.client, 1) == 0 && IS(s.server, CONNECTED));
     world_end(s.w);

@@ -48,7 +48,7 @@ TEST(a_refusal_that_one_ping_confirms_is_a_forgotten_session)
         for (size_t n = 0; n < 5; n++)
             exchange_fails(nth_exchange(s.w, CALL, n), doubtful[i]);
         CHECK(exchanges(s.w, "ping") == 1 && exchanges(s.w, "initialize") == 1);
-        CHECK(strcmp(last_exchange(s.w, "ping")->session_id, "session-1") == 0);
+        CHECK(is_text(last_exchange(s.w, "ping")->session_id, "session-1"));
         http_of(&s)->by_hand = false;
         exchange_fails(last_exchange(s.w, "ping"), doubtful[i]);
         CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 10);

@@ -45,7 +45,7 @@ TEST(fifty_calls_refused_with_404_make_one_renewal_and_get_fifty_answers)
     CHECK(sent(s.w, "initialize") == 2 && exchanges(s.w, "ping") == 0);
     CHECK(sent(s.w, CALL) == 100 && open_exchanges(s.w, CALL) == 50);
     for (size_t i = 50; i < 100; i++)
-        CHECK(strcmp(nth_exchange(s.w, CALL, i)->session_id, "session-2") == 0);
+        CHECK(is_text(nth_exchange(s.w, CALL, i)->session_id, "session-2"));
     answer_all(&s);
     for (int id = 1; id <= 50; id++)
         CHECK(has_result(s.client, id) && answers_to(s.client, id) == 1);
@@ -70,7 +70,7 @@ TEST(calls_that_arrive_during_a_renewal_wait_for_it)
     exchange_says_answer(hello,
                          "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}}"
                          ",\"serverInfo\":{\"name\":\"fake\",\"version\":\"2\"}}");
-    CHECK(sent(s.w, CALL) == 4 && strcmp(last_exchange(s.w, CALL)->version, "2025-06-18") == 0);
+    CHECK(sent(s.w, CALL) == 4 && is_text(last_exchange(s.w, CALL)->version, "2025-06-18"));
     answer_all(&s);
     CHECK(has_result(s.client, 1) && has_result(s.client, 2) && has_result(s.client, 3));
     world_end(s.w);
@@ -298,7 +298,7 @@ TEST(a_server_switched_off_during_a_renewal_goes_off)
                              "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
         exchange_says_answer(nth_exchange(s.w, CALL, 0), RESULT);
         CHECK(has_result(s.client, 1));
-        CHECK(strcmp(last_exchange(s.w, "DELETE")->session_id, "late") == 0);
+        CHECK(is_text(last_exchange(s.w, "DELETE")->session_id, "late"));
         exchange_fails(last_exchange(s.w, "DELETE"), 200);
         CHECK(!s.first->runtime);
         world_end(s.w);
@@ -359,8 +359,8 @@ TEST(after_a_renewal_log_level_and_subscriptions_are_set_again_under_the_new_ses
     client_calls(c, 3, "echo");
     exchange_fails(last_exchange(w, CALL), 404);
     CHECK(sent(w, "logging/setLevel") == 2 && sent(w, "resources/subscribe") == 2);
-    CHECK(strcmp(last_exchange(w, "logging/setLevel")->session_id, "session-2") == 0);
-    CHECK(strcmp(last_exchange(w, "resources/subscribe")->session_id, "session-2") == 0);
+    CHECK(is_text(last_exchange(w, "logging/setLevel")->session_id, "session-2"));
+    CHECK(is_text(last_exchange(w, "resources/subscribe")->session_id, "session-2"));
     world_end(w);
 }
 
@@ -434,7 +434,7 @@ TEST(a_call_of_a_forgotten_session_is_cancelled_under_its_own_session_id)
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
         client_cancels(s.client, 1);
         CHECK(nth_exchange(s.w, CALL, 0)->is_aborted);
-        CHECK(strcmp(last_exchange(s.w, "notifications/cancelled")->session_id, "session-1") == 0);
+        CHECK(is_text(last_exchange(s.w, "notifications/cancelled")->session_id, "session-1"));
         if (when == 0)
             exchange_fails(last_exchange(s.w, "notifications/cancelled"), 404);
         CHECK(exchanges(s.w, "initialize") == 2 && IS(s.server, CONNECTED));

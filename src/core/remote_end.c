@@ -1,0 +1,215 @@
+/* remote_end.c - an exchange with a remote server ended: what that says of the server, of its
+ * session and of the call that waited for the answer. */
+#include <assert.h>
+#include <stdio.h>
+#include "core/state.h"
+
+enum {
+    RESUME_MS = 500,       /* if the server did not say */
+    VAIN_RESUMES_MAX = 10, /* in a row, without one event: some minutes */
+    REASON_MAX = 200,
+};
+
+/* Only these say "I do not know what you want": everything else teaches nothing about the era. */
+static bool says_other_era(int status)
+{
+    return status == 400 || status == 404 || status == 405;
+}
+
+static bool try_older_transport(struct hf_runtime *runtime, int status)
+{
+    if (!says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
+        runtime->server->settings.transport != HF_TRANSPORT_AUTO)
+        return false;
+    runtime->remote.is_sse = true;
+    runtime->remote.older_because = status;
+    hf_remote_start(runtime);
+    return true;
+}
+
+static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_server *server = runtime->server;
+    const bool was_probe = call->purpose == HF_FOR_PROBE;
+    hf_call_end(call);
+    if (was_probe && says_other_era(end->status)) {
+        hf_probe_is_legacy(runtime);
+        return;
+    }
+    if (!was_probe && !runtime->was_probed && !runtime->remote.is_renewing &&
+        server->settings.era == HF_ERA_UNKNOWN && says_other_era(end->status)) {
+        hf_probe_begin(runtime);
+        return;
+    }
+    if (!was_probe && try_older_transport(runtime, end->status))
+        return;
+    server->needs_auth = hf_status_wants_auth(end->status);
+    if (server->needs_auth)
+        hf_server_reason(server, "auth required (HTTP %d to initialize)", end->status);
+    else if (end->is_whole)
+        hf_server_reason(server, "HTTP %d to initialize, and no answer in it", end->status);
+    else
+        hf_server_reason(server, "%s", end->why);
+    hf_remote_lost(runtime);
+}
+
+static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const enum hf_call_purpose purpose = call->purpose;
+    if (purpose == HF_FOR_LIST) {
+        char error[80];
+        (void)snprintf(error, sizeof error, "{\"code\":%d,\"message\":\"HTTP %d\"}", end->status,
+                       end->status);
+        const struct hf_msg failure = { .kind = HF_MSG_ERROR, .error = hf_span_of(error) };
+        hf_list_answered(call, &failure);
+        return;
+    }
+    hf_call_end(call);
+    if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
+        hf_check_answered(runtime);
+    if (purpose == HF_FOR_DOUBT)
+        hf_remote_doubt_resolved(runtime,
+                                 end->status >= 400 && end->status < 500 ? end->status : 0);
+}
+
+/* For people. The server's own reason may be about another of its runtimes by now. */
+static void describe_end(const struct hf_post_end *end, char text[REASON_MAX])
+{
+    if (!end->is_whole)
+        (void)snprintf(text, REASON_MAX, "%s", end->why);
+    else
+        (void)snprintf(text, REASON_MAX, "HTTP %d%s", end->status,
+                       end->status < 300 ? " without an answer in it" : "");
+}
+
+static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t session,
+                  bool had_session)
+{
+    const struct hf_settings *settings = &call->runtime->server->settings;
+    const struct hf_http_facts facts = {
+        .sent = end->sent,
+        .status = end->status,
+        .had_session = had_session,
+        .is_vouched = hf_status_in(&settings->refused_status, end->status),
+    };
+    const enum hf_http_verdict verdict = hf_http_verdict(facts);
+    char why[REASON_MAX];
+    describe_end(end, why);
+    switch (verdict) {
+    case HF_HTTP_UNSENT: hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why); break;
+    case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true, why); break;
+    case HF_HTTP_REFUSED: hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why); break;
+    case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true, why); break;
+    case HF_HTTP_DOUBTED: hf_remote_doubt(call, end->status, session); break;
+    case HF_HTTP_REJECTED:
+    case HF_HTTP_REJECTED_LATE: hf_remote_reject(call, end->status, verdict); break;
+    }
+}
+
+static bool may_resume(const struct hf_post *post)
+{
+    return post->call && post->event_id && post->verb != HF_POST_LISTEN &&
+           !post->runtime->is_frozen && post->status >= 200 && post->status < 300 &&
+           (post->has_progressed || post->vain_resumes < VAIN_RESUMES_MAX);
+}
+
+static void resume_later(struct hf_post *post)
+{
+    struct hf_engine *engine = post->runtime->server->engine;
+    post->vain_resumes = post->has_progressed ? 0 : post->vain_resumes + 1;
+    post->verb = HF_POST_RESUME;
+    uint64_t delay = (uint64_t)(post->retry_ms < 0 ? RESUME_MS : post->retry_ms)
+                     << post->vain_resumes;
+    if (delay > HF_RETRY_MS_MAX)
+        delay = HF_RETRY_MS_MAX;
+    hf_timer_set(&engine->timers, &post->timer, engine->now_ms + delay);
+}
+
+/* What the end of one exchange says of the server as a whole: it cannot be reached, or somebody in
+ * front of it says so, or it broke off in the middle of an answer. */
+static bool is_loss(const struct hf_call *call, const struct hf_post_end *end)
+{
+    return end->status == 0 || (end->status >= 502 && end->status <= 504) ||
+           (!end->is_whole && end->status < 300 && call);
+}
+
+static void report(struct hf_runtime *runtime, const struct hf_call *call,
+                   const struct hf_post_end *end)
+{
+    struct hf_server *server = runtime->server;
+    if (runtime != runtime->slot->current && runtime != runtime->slot->attempt)
+        return;
+    const bool is_lost = is_loss(call, end), is_hello = hf_call_is_hello(call);
+    if (is_lost || is_hello || runtime->machine.state < HF_RUNTIME_LIVE)
+        hf_server_not_before(server, end->retry_after_ms);
+    if (!is_lost || is_hello)
+        return;
+    char why[REASON_MAX];
+    describe_end(end, why);
+    hf_server_reason(server, "%s", why);
+    hf_remote_lost(runtime);
+}
+
+static void message_over(struct hf_post *post, const struct hf_post_end *end)
+{
+    struct hf_runtime *runtime = post->runtime;
+    struct hf_call *call = post->call;
+    const uint64_t session = post->session;
+    const bool had_session = post->session_id || runtime->remote.endpoint;
+    const bool was_initialized = post == runtime->remote.initialized;
+    const bool is_current = session == runtime->remote.session; /* else it hurts nobody else */
+    const bool is_answered = post->is_answered;
+    hf_post_abort(post); /* it is over: this only forgets it */
+    if (is_answered)     /* whatever its status says, or its end: it did what it was for */
+        return;
+    if (is_current)
+        report(runtime, call, end);
+    if (is_current && had_session && end->status == 404 && !hf_call_is_hello(call))
+        hf_remote_session_gone(runtime, 404);
+    if (was_initialized)
+        hf_hello_introduced(runtime);
+    if (!call || call->stage == HF_CALL_ENDED)
+        return;
+    if (runtime->remote.is_sse && end->status >= 200 && end->status < 300)
+        return; /* accepted: the answer comes on the stream */
+    if (hf_call_is_hello(call))
+        hello_failed(call, end);
+    else if (call->purpose != HF_FOR_CLIENT)
+        ours_failed(call, end);
+    else
+        judge(call, end, session, had_session);
+}
+
+void hf_post_over(struct hf_post *post, const struct hf_post_end *end, uint64_t now_ms)
+{
+    struct hf_runtime *runtime = post->runtime;
+    hf_set_now(runtime->server->engine, now_ms);
+    post->status = end->status;
+    assert(post->is_begun);
+    post->is_begun = false;
+    if (post->verb == HF_POST_GOODBYE) {
+        hf_post_abort(post);
+        hf_runtime_hung_up(runtime, now_ms);
+        return;
+    }
+    if (post->verb == HF_POST_LISTEN) {
+        hf_remote_listen_over(post, end);
+    } else if (may_resume(post)) {
+        resume_later(post);
+        return;
+    } else if (post->verb == HF_POST_RESUME) {
+        /* It was accepted and its answer cannot be had: whatever is said now, it may have run. */
+        struct hf_post_end lost = *end;
+        lost.sent = HF_SENT_WHOLE;
+        if (lost.status >= 300 && lost.status < 502) {
+            lost.status = 200;
+            lost.is_whole = true;
+        }
+        message_over(post, &lost);
+    } else {
+        message_over(post, end);
+    }
+    hf_runtime_maybe_drained(runtime);
+}

@@ -1,0 +1,160 @@
+/*
+ * test_bounds.c - servers that ask more than they read, and clients that say more than a server
+ * takes (P12): bounded, and at the cost of whoever does it.
+ */
+#include "engine_http.h"
+
+#define CALL "tools/call"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}"
+enum { OPEN_MAX = 1000 };
+
+static struct http_manners *http_of(const struct scene *s)
+{
+    return &manners_of(s->w, s->server)->http;
+}
+
+TEST(a_server_that_floods_requests_and_never_reads_is_given_up_at_a_bound)
+{
+    struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 20,
+                                                          .max_buffered_bytes = 1 << 28,
+                                                          .max_depth = 64,
+                                                          .page_bytes = 1000000 });
+    struct hf_server *server = add_server(w, "s", default_settings());
+    settle(w);
+    struct child *c = newest_child(w, server);
+    c->manners.reads_nothing = true;
+    c->manners.pipe_capacity = 4096;
+    int pings = 0;
+    while (c->runtime && !c->got_kill && pings < 100000)
+        child_says(c, PING, pings++);
+    /* two messages' worth, with what it costs us to keep them */
+    CHECK(c->got_kill && pings > 1000 && pings < 20000);
+    CHECK(notes_with(w, "reconnecting") > 0);
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "asks more than it reads"));
+    world_end(w);
+}
+
+TEST(a_server_that_reads_what_it_asked_for_may_ask_for_ever)
+{
+    struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 14,
+                                                          .max_buffered_bytes = 1 << 28,
+                                                          .max_depth = 64,
+                                                          .page_bytes = 1000000 });
+    struct hf_server *server = add_server(w, "s", default_settings());
+    settle(w);
+    for (int i = 0; i < 2000; i++)
+        child_says(newest_child(w, server), PING, i);
+    CHECK(IS(server, CONNECTED) && status_of(server).generation == 1);
+    world_end(w);
+}
+
+TEST(a_remote_server_that_floods_requests_and_takes_no_answer_is_given_up_at_a_bound)
+{
+    struct scene s =
+        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    http_of(&s)->by_hand = true;
+    struct exchange *stream = stream_of(s.first);
+    for (int i = 0; i < OPEN_MAX; i++)
+        exchange_says(stream, PING, i);
+    CHECK(open_exchanges(s.w, "response") == OPEN_MAX && IS(s.server, CONNECTED));
+    exchange_says(stream, PING, 0);
+    CHECK(stream->is_aborted && open_exchanges(s.w, "response") == 0);
+    CHECK(span_has(hf_span_of(status_of(s.server).last_reason), "asks more than it reads"));
+    CHECK(status_of(s.server).generation == 2);
+    world_end(s.w);
+}
+
+TEST(a_remote_server_that_takes_its_answers_may_ask_for_ever)
+{
+    struct scene s =
+        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    for (int i = 0; i < 3 * OPEN_MAX; i++)
+        exchange_says(stream_of(s.first), PING, i);
+    CHECK(exchanges(s.w, "response") == 3 * OPEN_MAX && IS(s.server, CONNECTED));
+    CHECK(status_of(s.server).generation == 1);
+    world_end(s.w);
+}
+
+TEST(a_message_that_a_remote_server_does_not_take_is_given_up_after_stall_ms)
+{
+    struct scene s =
+        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    http_of(&s)->by_hand = true;
+    exchange_says(stream_of(s.first), PING, 1);
+    advance(s.w, 59999);
+    CHECK(open_exchanges(s.w, "response") == 1);
+    advance(s.w, 1);
+    CHECK(last_exchange(s.w, "response")->is_aborted && IS(s.server, CONNECTED));
+    world_end(s.w);
+}
+
+TEST(clients_that_cancel_a_thousand_calls_at_once_cost_nobody_the_server)
+{
+    struct scene s = remote_scene();
+    for (int id = 1; id <= OPEN_MAX + 200; id++)
+        client_calls(s.client, id, "echo");
+    http_of(&s)->by_hand = true;
+    for (int id = 1; id <= OPEN_MAX + 200; id++)
+        client_cancels(s.client, id);
+    CHECK(open_exchanges(s.w, "notifications/cancelled") == OPEN_MAX);
+    CHECK(open_exchanges(s.w, CALL) == 0 && IS(s.server, CONNECTED));
+    CHECK(status_of(s.server).generation == 1);
+    world_end(s.w);
+}
+
+TEST(a_client_that_floods_notifications_costs_nobody_the_server)
+{
+    for (int is_remote = 0; is_remote < 2; is_remote++) {
+        struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 14,
+                                                              .max_buffered_bytes = 1 << 28,
+                                                              .max_depth = 64,
+                                                              .page_bytes = 1000000 });
+        struct hf_server *server = is_remote ? add_remote(w, "s", default_settings())
+                                             : add_server(w, "s", default_settings());
+        settle(w);
+        struct client *c = greeted_client(w, server);
+        newest_child(w, server)->manners.reads_nothing = true;
+        newest_child(w, server)->manners.pipe_capacity = 4096;
+        manners_of(w, server)->http.by_hand = true;
+        for (int i = 0; i < OPEN_MAX + 200; i++)
+            client_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+        CHECK(IS(server, CONNECTED) && status_of(server).generation == 1);
+        CHECK(open_exchanges(w, "notifications/roots/list_changed") <= OPEN_MAX);
+        world_end(w);
+    }
+}
+
+TEST(a_server_has_a_thousand_questions_open_with_clients_and_not_one_more)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_server(w, "s", default_settings());
+    settle(w);
+    struct client *c = greeted_client_with(w, server, "{\"sampling\":{}}");
+    struct child *child = newest_child(w, server);
+    for (int i = 0; i <= OPEN_MAX; i++)
+        child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sampling/createMessage\"}",
+                   i);
+    CHECK(heard(c, "sampling/createMessage") == OPEN_MAX && IS(server, CONNECTED));
+    const struct message *last = &child->got.items[child->got.count - 1];
+    CHECK(hf_span_is(last->msg.id, "1000") && last->msg.kind == HF_MSG_ERROR);
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                HF_FMT(last_heard(c, "sampling/createMessage")->msg.id));
+    child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"sampling/createMessage\"}");
+    CHECK(heard(c, "sampling/createMessage") == OPEN_MAX + 1); /* one was answered */
+    world_end(w);
+}
+
+TEST(a_question_with_an_endless_id_is_not_kept)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_server(w, "s", default_settings());
+    settle(w);
+    struct client *c = greeted_client_with(w, server, "{\"sampling\":{}}");
+    struct child *child = newest_child(w, server);
+    child_says(child,
+               "{\"jsonrpc\":\"2.0\",\"id\":\"%020000d\",\"method\":\"sampling/createMessage\"}",
+               7);
+    CHECK(heard(c, "sampling/createMessage") == 0);
+    CHECK(child->got.items[child->got.count - 1].msg.kind == HF_MSG_ERROR);
+    world_end(w);
+}

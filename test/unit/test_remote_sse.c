@@ -1,0 +1,257 @@
+/*
+ * test_remote_sse.c - the older transport, HTTP+SSE: one stream says where to send, and brings
+ * every answer; without it nothing can come any more.
+ */
+#include "engine_http.h"
+
+#define RESULT "{\"content\":[]}"
+#define CALL   "tools/call"
+#define URL_1  "http://s/post?id=1"
+#define URL_2  "http://s/post?id=2"
+
+static struct http_manners *http_of(const struct scene *s)
+{
+    return &manners_of(s->w, s->server)->http;
+}
+
+static struct scene older_scene(void)
+{
+    return remote_scene_of(default_settings(), (struct http_manners) { .is_sse = true });
+}
+
+static void answer_on_stream(const struct scene *s, const struct exchange *x)
+{
+    exchange_says(stream_of(x->child), "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                  HF_FMT(x->body.items[0].msg.id));
+    (void)s;
+}
+
+TEST(a_server_that_does_not_know_the_newer_transport_is_served_by_the_older_one)
+{
+    static const int statuses[] = { 400, 404, 405 };
+    for (size_t i = 0; i < 3; i++) {
+        struct world *w = world_new();
+        struct hf_server *server = add_remote(w, "s", default_settings());
+        manners_of(w, server)->http = (struct http_manners) { .is_sse = true, .by_hand = true };
+        settle(w);
+        CHECK(exchanges(w, "initialize") == 1 && exchanges(w, "GET") == 0);
+        manners_of(w, server)->http.by_hand = false;
+        exchange_fails(last_exchange(w, "initialize"), statuses[i]);
+        CHECK(IS(server, CONNECTED) && sent(w, "initialize") == 2 && exchanges(w, "GET") == 1);
+        CHECK(status_of(server).attempts == 1); /* and that cost nothing */
+        CHECK(is_text(last_exchange(w, "initialize")->endpoint, URL_1));
+        CHECK(is_text(last_exchange(w, "tools/list")->endpoint, URL_1));
+        CHECK(!last_exchange(w, "tools/list")->session_id);
+        world_end(w);
+    }
+}
+
+TEST(other_statuses_say_nothing_of_the_transport)
+{
+    static const int statuses[] = { 301, 401, 403, 406, 415, 429, 500, 503 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct world *w = world_new();
+        struct hf_server *server = add_remote(w, "s", default_settings());
+        manners_of(w, server)->http.hello_status = statuses[i];
+        settle(w);
+        CHECK(exchanges(w, "GET") == 0 && !IS(server, CONNECTED));
+        world_end(w);
+    }
+}
+
+TEST(a_configured_transport_is_the_only_one_that_is_tried)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.transport = HF_TRANSPORT_HTTP;
+    struct hf_server *newer = add_remote(w, "newer", settings);
+    settings.transport = HF_TRANSPORT_SSE;
+    struct hf_server *older = add_remote(w, "older", settings);
+    manners_of(w, newer)->http.hello_status = 405;
+    manners_of(w, older)->http.is_sse = true;
+    settle(w);
+    CHECK(IS(newer, RECONNECTING) && IS(older, CONNECTED));
+    CHECK(exchanges(w, "GET") == 1 && exchanges(w, "initialize") == 2);
+    world_end(w);
+}
+
+TEST(where_neither_transport_works_the_reason_names_both)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http.hello_status = 400; /* and 405 to a GET */
+    settle(w);
+    CHECK(IS(server, RECONNECTING));
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "HTTP 400 to initialize"));
+    CHECK(span_has(hf_span_of(status_of(server).last_reason), "405"));
+    world_end(w);
+}
+
+TEST(nothing_is_sent_before_the_stream_has_said_where)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.transport = HF_TRANSPORT_SSE;
+    struct hf_server *server = add_remote(w, "s", settings);
+    manners_of(w, server)->http.by_hand = true;
+    settle(w);
+    struct exchange *stream = last_exchange(w, "GET");
+    CHECK(!stream->session_id && !stream->endpoint);
+    exchange_head(stream, 200, true);
+    CHECK(exchanges(w, "initialize") == 0);
+    advance(w, 119999);
+    CHECK(stream->post);
+    advance(w, 2);
+    CHECK(stream->is_aborted && IS(server, CONNECTED) == false); /* startTimeoutMs */
+    world_end(w);
+}
+
+TEST(a_second_endpoint_changes_nothing)
+{
+    struct scene s = older_scene();
+    hf_post_endpoint(stream_of(s.first)->post, HF_SPAN("http://s/other"), s.w->now_ms);
+    settle(s.w);
+    client_calls(s.client, 1, "echo");
+    CHECK(is_text(last_exchange(s.w, CALL)->endpoint, URL_1));
+    CHECK(exchanges(s.w, "initialize") == 2);
+    world_end(s.w);
+}
+
+TEST(answers_come_on_the_stream)
+{
+    struct scene s = older_scene();
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    CHECK(sent(s.w, CALL) == 2 && open_exchanges(s.w, CALL) == 0); /* accepted */
+    CHECK(status_of(s.server).in_flight == 2);
+    answer_on_stream(&s, nth_exchange(s.w, CALL, 1));
+    CHECK(has_result(s.client, 2) && answers_to(s.client, 1) == 0);
+    answer_on_stream(&s, nth_exchange(s.w, CALL, 0));
+    CHECK(has_result(s.client, 1) && IS(s.server, CONNECTED));
+    world_end(s.w);
+}
+
+TEST(an_answer_may_be_faster_than_the_word_that_its_request_was_accepted)
+{
+    struct scene s = older_scene();
+    http_of(&s)->by_hand = true;
+    client_calls(s.client, 1, "echo");
+    struct exchange *x = last_exchange(s.w, CALL);
+    exchange_sends(x);
+    answer_on_stream(&s, x);
+    CHECK(has_result(s.client, 1));
+    exchange_breaks(x, HF_SENT_WHOLE);
+    CHECK(answers_to(s.client, 1) == 1 && status_of(s.server).generation == 1);
+    world_end(s.w);
+}
+
+TEST(the_end_of_the_stream_is_a_loss_and_what_was_accepted_is_unknown)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        struct scene s = older_scene();
+        client_calls(s.client, 1, "echo");
+        http_of(&s)->holds_calls = true;
+        client_calls(s.client, 2, "echo"); /* not a byte of it has left us */
+        http_of(&s)->holds_calls = false;
+        if (whole)
+            exchange_ends(stream_of(s.first));
+        else
+            exchange_breaks(stream_of(s.first), HF_SENT_WHOLE);
+        CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "dispatched", "true"));
+        CHECK(span_has(data_of(s.client, 1, "reason"), "event stream ended"));
+        CHECK(status_of(s.server).generation == 2 && IS(s.server, CONNECTED));
+        CHECK(is_text(last_exchange(s.w, CALL)->endpoint, URL_2) && sent(s.w, CALL) == 2);
+        answer_on_stream(&s, last_exchange(s.w, CALL));
+        CHECK(has_result(s.client, 2));
+        world_end(s.w);
+    }
+}
+
+TEST(a_404_to_the_endpoint_is_a_forgotten_session_and_a_new_generation)
+{
+    struct scene s = older_scene();
+    client_calls(s.client, 1, "echo"); /* accepted */
+    http_of(&s)->has_forgotten = true;
+    client_calls(s.client, 2, "echo");
+    CHECK(status_of(s.server).generation == 2 && IS(s.server, CONNECTED));
+    CHECK(sent(s.w, CALL) == 3 && is_text(last_exchange(s.w, CALL)->endpoint, URL_2));
+    answer_on_stream(&s, nth_exchange(s.w, CALL, 0)); /* its own stream is still open */
+    CHECK(has_result(s.client, 1));
+    answer_on_stream(&s, last_exchange(s.w, CALL));
+    CHECK(has_result(s.client, 2) && answers_to(s.client, 2) == 1);
+    world_end(s.w);
+}
+
+TEST(a_doubtful_status_of_the_endpoint_is_decided_by_one_ping_as_well)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        struct scene s = older_scene();
+        http_of(&s)->by_hand = true;
+        client_calls(s.client, 1, "echo");
+        http_of(&s)->by_hand = false;
+        http_of(&s)->has_forgotten = gone;
+        http_of(&s)->unknown_status = 403;
+        exchange_fails(last_exchange(s.w, CALL), 403);
+        CHECK(sent(s.w, "ping") == 1 && IS(s.server, CONNECTED));
+        CHECK(status_of(s.server).generation == (gone ? 2 : 1));
+        CHECK(sent(s.w, CALL) == (gone ? 2 : 1));
+        CHECK(error_of(s.client, 1) == (gone ? 0 : -31009));
+        world_end(s.w);
+    }
+}
+
+TEST(a_call_accepted_by_the_older_transport_is_cancelled_by_a_message)
+{
+    struct scene s = older_scene();
+    client_calls(s.client, 1, "echo");
+    client_cancels(s.client, 1);
+    CHECK(is_text(last_exchange(s.w, "notifications/cancelled")->endpoint, URL_1));
+    answer_on_stream(&s, last_exchange(s.w, CALL));
+    CHECK(answers_to(s.client, 1) == 0 && status_of(s.server).stale_drops == 1);
+    world_end(s.w);
+}
+
+TEST(the_older_transport_is_closed_by_closing_its_stream)
+{
+    struct scene s = older_scene();
+    operate(s.w, s.server, HF_OP_DISABLE);
+    CHECK(IS(s.server, DISABLED) && exchanges(s.w, "DELETE") == 0);
+    CHECK(last_exchange(s.w, "GET")->is_aborted && s.first->hang_ups == 1);
+    world_end(s.w);
+}
+
+TEST(a_stream_that_wants_credentials_is_not_asked_for_in_a_loop)
+{
+    for (int status = 401; status <= 403; status += 2) {
+        struct world *w = world_new();
+        struct hf_settings settings = default_settings();
+        settings.transport = HF_TRANSPORT_SSE;
+        struct hf_server *server = add_remote(w, "s", settings);
+        manners_of(w, server)->http.by_hand = true;
+        settle(w);
+        exchange_fails(last_exchange(w, "GET"), status);
+        CHECK(IS(server, PERMANENTLY_FAILED));
+        CHECK(span_has(hf_span_of(status_of(server).last_reason), "auth required"));
+        advance(w, 59999);
+        CHECK(exchanges(w, "GET") == 1);
+        advance(w, 1);
+        CHECK(exchanges(w, "GET") == 2); /* probeMs */
+        world_end(w);
+    }
+}
+
+TEST(a_stream_that_asks_for_patience_gets_it)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.transport = HF_TRANSPORT_SSE;
+    struct hf_server *server = add_remote(w, "s", settings);
+    manners_of(w, server)->http.by_hand = true;
+    settle(w);
+    exchange_fails_for(last_exchange(w, "GET"), 429, 20000);
+    advance(w, 19999);
+    CHECK(exchanges(w, "GET") == 1 && IS(server, RECONNECTING));
+    advance(w, 1);
+    CHECK(exchanges(w, "GET") == 2);
+    world_end(w);
+}
