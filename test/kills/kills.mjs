@@ -2,16 +2,18 @@
 //
 //   node kills.mjs [KILLS] [SEED]     prints TAP, and a table of evidence in `# table:` lines
 //
-// Eight workers keep one request each in flight through one `holdfast run`; the server takes one line
-// per read, so at most one call can be in doubt per kill. A kill waits until the calls that the last
-// one hit are answered: a call hit twice is a test of the send cap, and that has its own.
+// Eight clients with a session of their own each keep one request in flight through one `holdfast serve`;
+// the server takes one line per read, so at most one call can be in doubt per kill. A kill waits until the
+// calls that the last one may have hit are answered: a call hit twice is a test of the send cap, and that
+// has its own.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { HOLDFAST, PLAIN_HOLDFAST, elapse, processState, run, stop, until } from '../e2e/harness.mjs';
+import { HOLDFAST, PLAIN_HOLDFAST, elapse, processState, stop, until } from '../e2e/harness.mjs';
+import { serve } from '../e2e/http_harness.mjs';
 
 const KILLS = Number(process.argv[2] ?? 1000);
 const SEED = Number(process.argv[3] ?? process.env.SEED ?? Date.now() % 1000000007);
-const WORKERS = 8;
+const CLIENTS = 8;
 const LARGE = 'l'.repeat(200000);
 
 /** mulberry32: the same seed, the same choices. */
@@ -26,12 +28,12 @@ function random(seed) {
 }
 
 const KINDS = [ // share, name, request
-  [0.45, 'tools/call', (hf, key) => hf.call('effect', { key })],
-  [0.15, 'tools/call of 200 KB', (hf, key) => hf.call('effect', { key, pad_bytes: LARGE.length, pad: LARGE })],
-  [0.05, 'tools/call of 3 ms', (hf, key) => hf.call('busy', { key, ms: 3 })],
-  [0.05, 'tools/call of 3 ms after its effect', (hf, key) => hf.call('busy', { key, ms: 3, early: 1 })],
-  [0.15, 'prompts/get', (hf) => hf.request('prompts/get', { name: 'greet', arguments: { who: 'w' } })],
-  [0.15, 'resources/read', (hf) => hf.request('resources/read', { uri: 'effects://one' })],
+  [0.45, 'tools/call', (client, key) => client.call('effect', { key })],
+  [0.15, 'tools/call of 200 KB', (client, key) => client.call('effect', { key, pad_bytes: LARGE.length, pad: LARGE })],
+  [0.05, 'tools/call of 3 ms', (client, key) => client.call('busy', { key, ms: 3 })],
+  [0.05, 'tools/call of 3 ms after its effect', (client, key) => client.call('busy', { key, ms: 3, early: 1 })],
+  [0.15, 'prompts/get', (client) => client.request('prompts/get', { name: 'greet', arguments: { who: 'w' } })],
+  [0.15, 'resources/read', (client) => client.request('resources/read', { uri: 'effects://one' })],
 ];
 
 function pick(kinds, chance) {
@@ -39,19 +41,28 @@ function pick(kinds, chance) {
   return kinds.find(([share]) => (left -= share) < 0) ?? kinds[0];
 }
 
+/** The one answer of a request; whatever else came on its exchange is a stray. */
+async function onlyAnswer(client, request, strays) {
+  const answer = await request;
+  await request.trip.ended;
+  strays.push(...request.trip.messages.filter((message) => message.method === undefined && message !== answer));
+  client.trips = client.trips.filter((trip) => !trip.isEnded); // a long run, and each keeps its text
+  return answer;
+}
+
 class Load {
-  constructor(hf) {
-    this.hf = hf;
+  constructor() {
     this.done = []; // { kind, key, answer }
     this.open = new Set();
+    this.strays = [];
     this.isOver = false;
   }
-  async work(worker) {
-    const chance = random(SEED + 1000 + worker);
+  async work(client, name) {
+    const chance = random(SEED + 1000 + name);
     for (let n = 0; !this.isOver; n++) {
       const [, kind, send] = pick(KINDS, chance());
-      const key = `w${worker}-${n}`;
-      const request = send(this.hf, key);
+      const key = `c${name}-${n}`;
+      const request = onlyAnswer(client, send(client, key), this.strays);
       this.open.add(request);
       const answer = await request;
       this.open.delete(request);
@@ -60,23 +71,27 @@ class Load {
   }
 }
 
-async function killAll(hf, load) {
+/** What was sent before has been read by holdfast when this returns, or is still on its way: either is welcome. */
+async function settle(client) {
+  for (let i = 0; i < 3; i++) await client.request('ping');
+}
+
+async function killAll(server, watcher, load) {
   const chance = random(SEED);
   for (let i = 0; i < KILLS; i++) {
     await elapse(chance() * 40); // a moment nobody chose
-    const pid = hf.server.pid();
+    const pid = server.pid();
     if (chance() < 0.3) {
       await stop(pid);
-      await hf.settle();
+      await settle(watcher);
     }
     process.kill(pid, 'SIGKILL');
-    const hit = [...load.open];
-    await Promise.all(hit);
-    await until(() => hf.server.pid() !== pid, 'the next process');
+    await Promise.all(load.open);
+    await until(() => server.pid() !== pid, 'the next process');
+    await Promise.all(load.open); // what came after the kill and before it was noticed
   }
 }
 
-const descriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length;
 const children = (pid) => fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
 
 let tests = 0;
@@ -92,27 +107,28 @@ function check(name, fn) {
   }
 }
 
-function table(hf, load, seconds) {
-  const resent = (evidence) => hf.countStderr(`resend evidence=${evidence}\\b`);
+function table(stderr, load, seconds) {
+  const count = (pattern) => (stderr.match(new RegExp(pattern, 'g')) ?? []).length;
+  const resent = (evidence) => count(`resend evidence=${evidence}\\b`);
   const rows = {
     unsent: resent('unsent'), partial: resent('partial'), unread: resent('unread'),
-    dispatched: hf.countStderr('outcome_unknown evidence=dispatched\\b') + resent('dispatched'),
+    dispatched: count('outcome_unknown evidence=dispatched\\b') + resent('dispatched'),
   };
   const say = (line) => console.log(`# table: ${line}`);
-  say(`${KILLS} kills, seed ${SEED}, ${load.done.length} requests, ${seconds.toFixed(1)} s`);
+  say(`${KILLS} kills, seed ${SEED}, ${load.done.length} requests of ${CLIENTS} clients over HTTP, ${seconds.toFixed(1)} s`);
   for (const [evidence, count] of Object.entries(rows)) say(`${evidence.padEnd(12)} ${String(count).padStart(6)}`);
   const unknown = load.done.filter(({ answer }) => answer.error?.code === -31002).length;
   say(`answered -31002: ${unknown}; read again although dispatched: ${resent('dispatched')}`);
   return rows;
 }
 
-function verify(hf, load, rows) {
+function verify(server, load, rows) {
   const effects = new Map();
-  for (const key of hf.server.effects()) effects.set(key, (effects.get(key) ?? 0) + 1);
+  for (const key of server.effects()) effects.set(key, (effects.get(key) ?? 0) + 1);
   const failures = load.done.filter(({ answer }) => answer.error);
   const unknown = failures.filter(({ answer }) => answer.error.code === -31002);
   check('each_request_is_answered_exactly_once', () => {
-    assert.deepEqual(hf.strays, []);
+    assert.deepEqual(load.strays, []);
     assert.equal(load.open.size, 0);
   });
   check('no_call_took_effect_twice', () => {
@@ -137,32 +153,47 @@ function verify(hf, load, rows) {
   });
 }
 
+/** Processes of the server that are still there; a pid alone may be somebody else's by now. */
+function left(server) {
+  return server.pids().filter((pid) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(server.effectLog);
+    } catch {
+      return false;
+    }
+  });
+}
+
 async function main() {
   const program = process.env.KILLS_SAN === '1' ? HOLDFAST : PLAIN_HOLDFAST;
   const after = [];
-  const hf = run({ after: (fn) => after.push(fn) }, {
-    program, options: ['--reconnect-min-ms', '0', '--log-level', 'info'], flags: ['--read', 'one-line'],
+  const gateway = await serve({ after: (fn) => after.push(fn) }, {
+    program, options: ['--reconnect-min-ms', '0', '--log-level', 'info'], servers: { effects: { flags: ['--read', 'one-line'] } },
   });
+  const server = gateway.servers.effects;
   try {
-    await hf.initialize();
-    await hf.call('echo', { text: 'x' });
-    const fdsBefore = descriptors(hf.pid);
+    const watcher = await gateway.join('/mcp/effects');
+    await watcher.call('echo', { text: 'x' });
+    const fdsBefore = gateway.descriptors();
+    const clients = await Promise.all(Array.from({ length: CLIENTS }, () => gateway.join('/mcp/effects')));
     const began = Date.now();
-    const load = new Load(hf);
-    const workers = Array.from({ length: WORKERS }, (_, i) => load.work(i));
-    await killAll(hf, load);
+    const load = new Load();
+    const work = clients.map((client, i) => load.work(client, i));
+    await Promise.race([killAll(server, watcher, load), Promise.all(work)]); // a client that fails ends the run
     load.isOver = true;
-    await Promise.all(workers);
-    const rows = table(hf, load, (Date.now() - began) / 1000);
-    verify(hf, load, rows);
-    await until(() => descriptors(hf.pid) <= fdsBefore && children(hf.pid).length <= 1, 'the dust to settle', 10000).catch(() => {});
-    check('no_descriptor_leaks', () => assert.ok(descriptors(hf.pid) <= fdsBefore, `${fdsBefore} before, ${descriptors(hf.pid)} after`));
-    check('no_zombie_is_left', () => assert.deepEqual(children(hf.pid).filter((pid) => processState(pid) === 'Z'), []));
-    const end = await hf.finish().catch((error) => error);
-    check('it_ends_well_and_leaves_no_orphan', () => assert.ifError(end));
+    await Promise.all(work);
+    const rows = table(gateway.stderr, load, (Date.now() - began) / 1000);
+    verify(server, load, rows);
+    for (const client of clients) client.leave();
+    const hasSettled = () => gateway.descriptors() <= fdsBefore && children(gateway.pid).length <= 1;
+    await until(hasSettled, 'the dust to settle', 10000).catch(() => {});
+    check('no_descriptor_leaks', () => assert.ok(gateway.descriptors() <= fdsBefore, `${fdsBefore} before, ${gateway.descriptors()} after`));
+    check('no_zombie_is_left', () => assert.deepEqual(children(gateway.pid).filter((pid) => processState(pid) === 'Z'), []));
+    const end = await gateway.finish().then(() => until(() => left(server).length === 0, 'every server to be gone')).catch((error) => error);
+    check('it_ends_well_and_leaves_no_orphan', () => assert.equal(end, true));
   } catch (error) {
     check('the_run_came_to_its_end', () => { throw error; });
-    console.log(`# seed ${SEED}; the end of stderr:\n${hf.stderr.split('\n').slice(-30).map((l) => `# ${l}`).join('\n')}`);
+    console.log(`# seed ${SEED}; the end of stderr:\n${gateway.stderr.split('\n').slice(-30).map((l) => `# ${l}`).join('\n')}`);
   } finally {
     for (const fn of after) fn();
     console.log(`1..${tests}`);
