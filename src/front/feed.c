@@ -114,8 +114,8 @@ static struct hf_feed *oldest(const struct hf_link *list)
     return HF_LIST_FIRST(list, struct hf_feed, link);
 }
 
-/* Over the bounds, finished streams go first, this session's before others'. If nothing else is
- * left, this one can no longer be resumed. */
+/* Over the bounds, finished streams go first, and a session pays for itself before others do. If
+ * nothing else is left, this stream can no longer be resumed. */
 static void make_room(struct hf_feed *feed)
 {
     struct hf_http_front *front = front_of(feed);
@@ -123,12 +123,14 @@ static void make_room(struct hf_feed *feed)
     const size_t session_max = front->kept_bytes_max / 2;
     while (session->kept_bytes > session_max && !hf_list_empty(&session->kept))
         hf_feed_free(oldest(&session->kept));
-    while (front->kept_bytes > front->kept_bytes_max && !hf_list_empty(&front->kept))
+    bool fits = session->kept_bytes <= session_max;
+    while (fits && front->kept_bytes > front->kept_bytes_max && !hf_list_empty(&front->kept))
         hf_feed_free(HF_ITEM(front->kept.next, struct hf_feed, due));
-    if (session->kept_bytes > session_max || front->kept_bytes > front->kept_bytes_max) {
-        forget_events(feed);
-        feed->is_resumable = false;
-    }
+    fits = fits && front->kept_bytes <= front->kept_bytes_max;
+    if (fits)
+        return;
+    forget_events(feed);
+    feed->is_resumable = false;
 }
 
 static void keep(struct hf_feed *feed)

@@ -109,7 +109,12 @@ static void perform(struct world *w, const struct hf_effect *effect)
         http_released(c);
         c->runtime = NULL;
         break;
-    case HF_DO_SEND: send_to(w, effect); break;
+    case HF_DO_SEND:
+        if (w->send)
+            w->send(effect);
+        else
+            send_to(w, effect);
+        break;
     case HF_DO_NOTE: keep_note(w, &effect->note); break;
     case HF_DO_FORGET_SERVER: break;
     case HF_DO_POST: http_begin(w, effect->post); break;

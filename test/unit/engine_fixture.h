@@ -133,7 +133,8 @@ struct world {
     size_t exchange_count, exchange_cap, exchanges_seen;
     struct hf_buf notes; /* one line each: "level server text" */
     unsigned bugs;
-    bool by_hand; /* children do nothing of themselves */
+    bool by_hand;                                 /* children do nothing of themselves */
+    void (*send)(const struct hf_effect *effect); /* NULL: to the clients of this world */
 };
 
 /* ---- the world ---- */
