@@ -175,8 +175,7 @@ static void route(struct hf_session *session, const struct hf_method *method,
         hf_call_cut(call, moved(call, msg, name),
                     (struct hf_span) { call->own_name, target->own_name.n });
     }
-    const struct hf_span token = hf_json_path(
-        msg->params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN("progressToken") });
+    const struct hf_span token = hf_json_get(msg->meta, HF_SPAN("progressToken"));
     if (token.p) {
         call->token = moved(call, msg, token);
         hf_call_cut(call, call->token, call->digits);
@@ -335,18 +334,11 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
     case HF_METHOD_PROMPTS_LIST: take_list(session, HF_PART_PROMPTS, method, msg); break;
     case HF_METHOD_RESOURCES_LIST: take_list(session, HF_PART_RESOURCES, method, msg); break;
     case HF_METHOD_TEMPLATES_LIST: take_list(session, HF_PART_TEMPLATES, method, msg); break;
-    case HF_METHOD_TOOLS_CALL:
-        take_named(session, HF_PART_TOOLS, method, msg, hf_json_get(msg->params, HF_SPAN("name")));
-        break;
-    case HF_METHOD_PROMPTS_GET:
-        take_named(session, HF_PART_PROMPTS, method, msg,
-                   hf_json_get(msg->params, HF_SPAN("name")));
-        break;
+    case HF_METHOD_TOOLS_CALL: take_named(session, HF_PART_TOOLS, method, msg, msg->name); break;
+    case HF_METHOD_PROMPTS_GET: take_named(session, HF_PART_PROMPTS, method, msg, msg->name); break;
     case HF_METHOD_RESOURCES_READ:
     case HF_METHOD_SUBSCRIBE:
-    case HF_METHOD_UNSUBSCRIBE:
-        take_uri(session, method, msg, hf_json_get(msg->params, HF_SPAN("uri")));
-        break;
+    case HF_METHOD_UNSUBSCRIBE: take_uri(session, method, msg, msg->uri); break;
     case HF_METHOD_COMPLETE: take_completion(session, method, msg); break;
     case HF_METHOD_SET_LEVEL: take_level(session, method, msg); break;
     default: take_unknown(session, method, msg); break;

@@ -4,7 +4,7 @@
 
 struct hf_span hf_era_meta(const struct hf_msg *msg)
 {
-    return hf_json_get(msg->params, HF_SPAN("_meta"));
+    return msg->meta;
 }
 
 bool hf_era_is_modern(const struct hf_msg *msg)

@@ -27,10 +27,10 @@ void hf_call_wait(struct hf_call *call)
         hf_list_push(&slot->turns, &turn->link);
     }
     /* One that was lost unread is older than those that came since. */
-    struct hf_link *before = turn->calls.next;
-    while (before != &turn->calls && HF_ITEM(before, struct hf_call, link)->id < call->id)
-        before = before->next;
-    hf_list_add_before(before, &call->link);
+    struct hf_link *after = turn->calls.prev; /* from the end: most are the youngest */
+    while (after != &turn->calls && HF_ITEM(after, struct hf_call, link)->id > call->id)
+        after = after->prev;
+    hf_list_add_before(after->next, &call->link);
     slot->waiting++;
     call->stage = HF_CALL_WAITING;
     call->waiting_since_ms = call->engine->now_ms;

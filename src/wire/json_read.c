@@ -138,6 +138,24 @@ struct hf_span hf_json_get(struct hf_span object, struct hf_span name)
     return (struct hf_span) { NULL, 0 };
 }
 
+void hf_json_pick(struct hf_span object, const struct hf_span *names, size_t count,
+                  struct hf_span *values)
+{
+    size_t left = count;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (struct hf_span) { NULL, 0 };
+    struct hf_json_iter it = hf_json_iter(object);
+    while (it.is_object && left > 0 && hf_json_next(&it)) {
+        for (size_t i = 0; i < count; i++) {
+            if (values[i].p || !hf_json_key_is(it.key, names[i]))
+                continue;
+            values[i] = it.value;
+            left--;
+            break;
+        }
+    }
+}
+
 struct hf_span hf_json_path(struct hf_span object, size_t depth, const struct hf_span *names)
 {
     for (size_t i = 0; i < depth; i++)
@@ -237,10 +255,12 @@ static struct reader reader_of(struct hf_span raw)
 static bool raw_is(struct hf_span raw, struct hf_span bytes)
 {
     /* An escape is longer than what it stands for. */
-    if (raw.n < bytes.n || (raw.n == bytes.n && !hf_span_eq(raw, bytes)))
+    if (raw.n < bytes.n)
         return false;
-    if (raw.n == 0 || !memchr(raw.p, '\\', raw.n))
-        return raw.n == bytes.n;
+    if (raw.n == bytes.n)
+        return hf_span_eq(raw, bytes) && !(raw.n && memchr(raw.p, '\\', raw.n));
+    if (!memchr(raw.p, '\\', raw.n))
+        return false;
     struct reader r = reader_of(raw);
     for (size_t i = 0; i < bytes.n; i++) {
         if (read_byte(&r) != (unsigned char)bytes.p[i])

@@ -143,7 +143,8 @@ static inline bool hf_is_space(char c)
 
 static inline const char *hf_scan_space(const char *p, const char *end)
 {
-    while (p < end && hf_is_space(*p))
+    /* one comparison where there is none, as in most messages */
+    while (p < end && (unsigned char)*p <= ' ' && hf_is_space(*p))
         p++;
     return p;
 }

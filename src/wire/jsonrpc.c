@@ -126,6 +126,14 @@ enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max, struct 
     if (part[METHOD].p)
         ret_msg->method = (struct hf_span) { part[METHOD].p + 1, part[METHOD].n - 2 };
     ret_msg->kind = kind_of(part);
+    if (ret_msg->kind == HF_MSG_REQUEST) {
+        static const struct hf_span routed_by[] = { { "_meta", 5 }, { "name", 4 }, { "uri", 3 } };
+        struct hf_span found[3];
+        hf_json_pick(ret_msg->params, routed_by, 3, found);
+        ret_msg->meta = found[0];
+        ret_msg->name = found[1];
+        ret_msg->uri = found[2];
+    }
     return HF_MSG_OK;
 }
 

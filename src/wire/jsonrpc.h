@@ -23,6 +23,7 @@ struct hf_msg {
     struct hf_span id;     /* raw, p == NULL if absent */
     struct hf_span method; /* unquoted raw text; a method with escapes in it is refused */
     struct hf_span params, result, error;
+    struct hf_span meta, name, uri; /* of a request's params: what it is routed by */
 };
 
 enum hf_msg_status {
