@@ -83,11 +83,12 @@ export function stdioTo(t, fixture, keys = {}, { options = [], env = {}, holdfas
   return new Holdfast(t, dir, {}, HOLDFAST, ['stdio', '-c', file, ...options], env);
 }
 
-/** As stdioTo, initialized, and the fixture connected: its tools were listed. */
+/** As stdioTo, initialized, and the fixture connected: all it offers was listed, and nothing more is under way. */
 export async function connectedTo(t, fixture, keys, { capabilities, version, ...setup } = {}) {
   const hf = stdioTo(t, fixture, keys, setup);
   await hf.initialize({ capabilities, version });
   assert.ok((await hf.toolNames()).length > 0, `the fixture was not listed:\n${hf.stderr.slice(-2000)}`);
+  await until(() => fixture.isSettled, () => `the fixture to be left alone: ${fixture.deliveries.map((d) => d.method ?? d.verb)}`);
   return hf;
 }
 

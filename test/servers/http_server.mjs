@@ -170,17 +170,26 @@ const TOOLS = {
   rpc_error: (x, args) => { ran(x, args); x.error(args.code, args.message, args.data); },
   tool_error: (x, args) => { ran(x, args); x.result({ ...text(args.text), isError: true }); },
   ask: async (x, args) => { ran(x, args); x.result(text(JSON.stringify(await x.ask(args.method, args.params)))); },
-  progress: (x, args) => {
+  /** With `holds`, the answer comes after release(key). */
+  progress: async (x, args) => {
     ran(x, args);
     const progressToken = x.message.params._meta?.progressToken;
     for (let i = 1; i <= args.n && progressToken !== undefined; i++) {
       x.notify('notifications/progress', { progressToken, progress: i, total: args.n });
     }
+    if (args.holds) await x.server.held(args.key);
     x.result(text(`paid ${args.key}`));
   },
   log: (x, args) => {
     ran(x, args);
     x.notify('notifications/message', { level: args.level ?? 'info', data: args.data });
+    x.result(text(`paid ${args.key}`));
+  },
+  /** A log message at once, the answer after release(key). */
+  log_then_hold: async (x, args) => {
+    ran(x, args);
+    x.notify('notifications/message', { level: 'info', data: 'begun' });
+    await x.server.held(args.key);
     x.result(text(`paid ${args.key}`));
   },
   big: (x, args) => { ran(x, args); x.result(text('x'.repeat(args.bytes))); },
@@ -201,11 +210,17 @@ class Mcp {
     this.sessions = new Map();
     this.sockets = new Set();
     this.connections = 0;
+    this.posts = 0; // being answered
     this.port = 0;
   }
   /** How many times a JSON-RPC method, or an HTTP verb without one, arrived. */
   count(what) {
     return this.deliveries.filter((d) => d.method === what || (!d.method && d.verb === what)).length;
+  }
+  /** Everything a new client asks for by itself was asked for and answered. */
+  get isSettled() {
+    const parts = this.capabilities.resources ? ['tools/list', 'resources/list', 'resources/templates/list'] : ['tools/list'];
+    return this.posts === 0 && [...parts, 'GET'].every((what) => this.count(what) > 0);
   }
   /** How many times a call with this key was delivered, executed or not. */
   delivered(key) {
@@ -271,6 +286,10 @@ class Mcp {
     const make = this.tls ? (handler) => https.createServer(this.tls, handler) : (handler) => http.createServer(handler);
     this.listener = make((request, response) => {
       response.on('error', () => {});
+      if (request.method === 'POST') {
+        this.posts++;
+        response.on('close', () => { this.posts--; });
+      }
       this.take(request, response).catch((error) => { this.broken = error; response.destroy(); });
     });
     this.listener.keepAliveTimeout = this.idleMs ?? 60000;
@@ -307,11 +326,12 @@ const UNKNOWN = {
 export class HttpServer extends Mcp {
   /**
    * unknown: status for a session it does not know; style: 'json' or 'sse'; hasIds: events carry ids and can be resumed;
-   * hasGet: offers the standalone stream; isStateless: hands out no session; tls: { key, cert }; idleMs: closes idle connections.
+   * hasGet: offers the standalone stream; isStateless: hands out no session; closesAfter: each answer ends its
+   * connection; tls: { key, cert }; idleMs: closes idle connections.
    */
-  constructor({ unknown = 404, style = 'json', hasIds = false, hasGet = false, hasDelete = true, isStateless = false, tls, idleMs, ...mcp } = {}) {
+  constructor({ unknown = 404, style = 'json', hasIds = false, hasGet = false, hasDelete = true, isStateless = false, closesAfter = false, tls, idleMs, ...mcp } = {}) {
     super(mcp);
-    Object.assign(this, { unknown, style, hasIds, hasGet, hasDelete, isStateless, tls, idleMs });
+    Object.assign(this, { unknown, style, hasIds, hasGet, hasDelete, isStateless, closesAfter, tls, idleMs });
     this.path = '/mcp';
     this.front = undefined; // (x) => true if it answered: a balancer, a login page, an outage
   }
@@ -323,6 +343,7 @@ export class HttpServer extends Mcp {
     const id = request.headers['mcp-session-id'];
     const session = this.sessions.get(id);
     const x = new Exchange(this, session, body ?? {}, request, response);
+    if (this.closesAfter) response.shouldKeepAlive = false;
     this.log(request.method, body, request, id);
     if (this.front?.(x)) return undefined;
     if (request.url !== this.path) return x.status(404, { body: 'no such page' });
