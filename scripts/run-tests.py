@@ -60,7 +60,7 @@ def main():
     todo = suites(sys.argv[1:])
     results, bad = {}, 0
     # Suites that measure time or load the machine run alone, after the others.
-    alone = [s for s in todo if s[0].startswith("test_sim") or s[0] in ("kills", "bench")]
+    alone = [s for s in todo if s[0].startswith("test_sim") or s[0] in ("kills", "bench", "conformance", "http_crowd")]
     groups = [([s for s in todo if s not in alone], 2), (alone, 1)]
     for group, width in groups:
         with concurrent.futures.ThreadPoolExecutor(width) as pool:
