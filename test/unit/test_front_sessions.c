@@ -274,6 +274,26 @@ TEST(a_server_that_was_replaced_has_other_sessions_and_one_that_was_removed_says
     front_end(f);
 }
 
+TEST(a_page_of_a_good_origin_may_ask_first_and_can_read_what_it_gets)
+{
+    struct front *f = front_new(1000000, 10);
+    char origin[] = "https://app.example", *origins[] = { origin, NULL };
+    struct hf_access *access = hf_access_new(NULL, origins);
+    uint8_t hash[HF_SHA256_SIZE];
+    hf_sha256(HF_SPAN("a"), hash);
+    hf_access_add_token(access, "a", hash, NULL);
+    REQUIRE(hf_http_front_admit(f->http, access));
+    struct hf_exchange *x = ask(f, "OPTIONS", "/mcp", "Origin: https://app.example\r\n", "");
+    CHECK(x->status == 204 && header_of(x, "Access-Control-Allow-Headers").p);
+    CHECK(hf_span_is(header_of(x, "Access-Control-Allow-Origin"), "https://app.example"));
+    x = ask(f, "OPTIONS", "/mcp", "Origin: https://evil.example\r\n", "");
+    CHECK(x->status == 403 && !header_of(x, "Access-Control-Allow-Origin").p);
+    x = ask(f, "GET", "/mcp", "Origin: https://app.example\r\n", "");
+    CHECK(x->status == 401 && header_of(x, "Access-Control-Allow-Origin").p);
+    CHECK(!header_of(ask(f, "GET", "/mcp", "", ""), "Access-Control-Allow-Origin").p);
+    front_end(f);
+}
+
 /* ---- the end ---- */
 
 TEST(at_the_end_streams_are_ended_what_was_asked_is_answered_and_nobody_comes_in_any_more)
