@@ -144,11 +144,23 @@ static struct hf_span moved(const struct hf_call *call, const struct hf_msg *msg
     return (struct hf_span) { call->text + (span.p - msg->text.p), span.n };
 }
 
+static void refuse_denied(struct hf_session *session, const struct hf_msg *msg,
+                          struct hf_server *server)
+{
+    hf_refuse(session, msg->id, server, HF_ERROR_DENIED, "denied",
+              "holdfast's configuration does not allow this name (allow / deny); the call was "
+              "not sent.");
+}
+
 /* Sends the request on its way to `server`. `name` is what the client called it, in msg. */
 static void route(struct hf_session *session, const struct hf_method *method,
                   const struct hf_msg *msg, const struct hf_target *target, struct hf_span name)
 {
     struct hf_server *server = target->server;
+    if (!hf_session_uses(session, server)) {
+        refuse_denied(session, msg, server);
+        return;
+    }
     if (server->is_removed && session->engine->is_stopping) {
         hf_refuse(session, msg->id, server, HF_ERROR_UNAVAILABLE, "shutting_down",
                   "holdfast is shutting down; the call was never sent and is safe to send again.");
@@ -201,9 +213,7 @@ static void take_named(struct hf_session *session, enum hf_part_id part,
     } else if (hf_view_resolve(session, part, name, &target)) {
         route(session, method, msg, &target, name);
     } else if (target.is_denied) {
-        hf_refuse(session, msg->id, target.server, HF_ERROR_DENIED, "denied",
-                  "holdfast's configuration does not allow this name (allow / deny); the call was "
-                  "not sent.");
+        refuse_denied(session, msg, target.server);
     } else {
         hf_send_error(session, msg->id, -32602, "Unknown %s: %.*s",
                       part == HF_PART_TOOLS ? "tool" : "prompt", (int)(name.n < 200 ? name.n : 200),

@@ -287,13 +287,25 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
 
 /* ---- doors ---- */
 
+static void drop_door(struct hf_door *door)
+{
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
+            hf_view_unref(door->views[part][i]);
+    hf_policy_unref(door->policy);
+    hf_unlink(&door->link);
+    hf_free(door);
+}
+
 static struct hf_door *door_of(struct hf_session *session)
 {
     struct hf_engine *engine = session->engine;
     struct hf_door *door;
-    HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
+    HF_LIST_EACH_SAFE (door, &engine->doors, struct hf_door, link) {
         if (door->only == session->only && door->policy == session->policy)
             return door;
+        if (door->policy && door->policy->refs == 1) /* nobody else has it any more */
+            drop_door(door);
     }
     door = hf_new(struct hf_door);
     door->only = session->only;
@@ -333,16 +345,6 @@ static void forget_in_view(struct hf_view *view, const struct hf_server *server)
     for (size_t i = 0; view && i < view->count; i++)
         if (view->entries[i].server == server)
             view->entries[i].server = NULL;
-}
-
-static void drop_door(struct hf_door *door)
-{
-    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
-            hf_view_unref(door->views[part][i]);
-    hf_policy_unref(door->policy);
-    hf_unlink(&door->link);
-    hf_free(door);
 }
 
 void hf_doors_drop(struct hf_engine *engine, struct hf_server *only)
