@@ -23,16 +23,10 @@ static bool add_param(void *context, struct hf_span name, struct hf_span value)
 /* What `Mcp-Name` repeats; the server's own name where it differs from the client's. */
 static struct hf_span name_of(const struct hf_call *call, struct hf_span params)
 {
-    switch (call->method->id) {
-    case HF_METHOD_TOOLS_CALL:
-    case HF_METHOD_PROMPTS_GET:
-        return call->own_name ? hf_span_of(call->own_name) : hf_json_get(params, HF_SPAN("name"));
-    case HF_METHOD_RESOURCES_READ: return hf_json_get(params, HF_SPAN("uri"));
-    case HF_METHOD_TASKS_GET:
-    case HF_METHOD_TASKS_UPDATE:
-    case HF_METHOD_TASKS_CANCEL: return hf_json_get(params, HF_SPAN("taskId"));
-    default: return (struct hf_span) { NULL, 0 };
-    }
+    const struct hf_span member = hf_mcp_name_member(hf_span_of(call->method->name));
+    if (!member.p)
+        return member;
+    return call->own_name ? hf_span_of(call->own_name) : hf_json_get(params, member);
 }
 
 struct hf_span hf_remote_headers(const struct hf_post *post)

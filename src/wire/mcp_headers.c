@@ -6,6 +6,24 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 static const struct hf_span opening = { "=?base64?", 9 }, closing = { "?=", 2 };
 #define ANNOTATION HF_SPAN("x-mcp-header")
 
+/* ---- names ---- */
+
+struct hf_span hf_mcp_name_member(struct hf_span method)
+{
+    static const struct {
+        const char *method;
+        struct hf_span member;
+    } named[] = {
+        { "tools/call", { "name", 4 } },     { "prompts/get", { "name", 4 } },
+        { "resources/read", { "uri", 3 } },  { "tasks/get", { "taskId", 6 } },
+        { "tasks/update", { "taskId", 6 } }, { "tasks/cancel", { "taskId", 6 } },
+    };
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (hf_span_is(method, named[i].method))
+            return named[i].member;
+    return (struct hf_span) { NULL, 0 };
+}
+
 /* ---- values ---- */
 
 static void add_base64(struct hf_buf *out, struct hf_span bytes)
@@ -57,12 +75,18 @@ static bool is_wrapped(struct hf_span value)
            hf_span_eq(hf_span_from(value, value.n - closing.n), closing);
 }
 
-static bool is_plain(struct hf_span value)
+static bool is_ascii(struct hf_span value)
 {
     for (size_t i = 0; i < value.n; i++)
-        if (value.p[i] < 0x20 || value.p[i] > 0x7e)
+        if (value.p[i] != '\t' && (value.p[i] < 0x20 || value.p[i] > 0x7e))
             return false;
-    return value.n && value.p[0] != ' ' && value.p[value.n - 1] != ' ' && !is_wrapped(value);
+    return true;
+}
+
+static bool is_plain(struct hf_span value)
+{
+    return value.n && is_ascii(value) && !memchr(value.p, '\t', value.n) && value.p[0] != ' ' &&
+           value.p[value.n - 1] != ' ' && !is_wrapped(value);
 }
 
 static struct hf_buf scratch(void)
@@ -105,7 +129,7 @@ bool hf_mcp_value_is(struct hf_span header, struct hf_span json)
     struct hf_buf said = scratch(), plain = scratch();
     bool same = false;
     double a, b;
-    if (!header.p || !add_plain(&plain, json))
+    if (!header.p || !is_ascii(header) || !add_plain(&plain, json))
         goto out;
     if (!is_wrapped(header))
         hf_buf_add(&said, header);
@@ -128,13 +152,22 @@ out:
 
 /* ---- annotations ---- */
 
-enum { ANNOTATIONS_MAX = 64 };
+enum {
+    ANNOTATIONS_MAX = 64,
+    NESTING_MAX = 32, /* of schemas around one: a walk costs that times their size */
+};
 
 struct found {
     struct hf_span names[ANNOTATIONS_MAX]; /* raw strings */
     size_t count;
     const char *fault;
 };
+
+/* Most schemas have none, and that is seen at a glance. */
+static bool mentions(struct hf_span schema)
+{
+    return schema.n && memmem(schema.p, schema.n, "x-mcp-header", 12);
+}
 
 static bool is_token(struct hf_span text)
 {
@@ -181,14 +214,17 @@ static void find_one(struct found *found, struct hf_span schema, struct hf_span 
 }
 
 /* What can be reached by `properties` alone. */
-static void find_reachable(struct found *found, struct hf_span schema)
+static void find_reachable(struct found *found, struct hf_span schema, unsigned depth)
 {
     const struct hf_span properties = hf_json_get(schema, HF_SPAN("properties"));
     for (struct hf_json_iter it = hf_json_iter(properties); hf_json_next(&it) && !found->fault;) {
+        if (!mentions(it.value))
+            continue;
         const struct hf_span name = hf_json_get(it.value, ANNOTATION);
         if (name.p)
             find_one(found, it.value, name);
-        find_reachable(found, it.value);
+        if (depth < NESTING_MAX)
+            find_reachable(found, it.value, depth + 1);
     }
 }
 
@@ -196,6 +232,7 @@ static bool holds_schemas_by_name(struct hf_span key)
 {
     return hf_json_key_is(key, HF_SPAN("properties")) ||
            hf_json_key_is(key, HF_SPAN("patternProperties")) ||
+           hf_json_key_is(key, HF_SPAN("dependentSchemas")) ||
            hf_json_key_is(key, HF_SPAN("$defs")) || hf_json_key_is(key, HF_SPAN("definitions"));
 }
 
@@ -205,17 +242,22 @@ static bool holds_values(struct hf_span key)
            hf_json_key_is(key, HF_SPAN("enum")) || hf_json_key_is(key, HF_SPAN("examples"));
 }
 
-static size_t count_all(struct hf_span schema)
+/* Too deep to look: as if one were there. */
+static size_t count_all(struct hf_span schema, unsigned depth)
 {
     size_t count = 0;
+    if (!mentions(schema))
+        return 0;
+    if (depth > 2 * NESTING_MAX)
+        return 1;
     for (struct hf_json_iter it = hf_json_iter(schema); hf_json_next(&it);) {
         if (it.is_object && hf_json_key_is(it.key, ANNOTATION)) {
             count++;
         } else if (it.is_object && holds_schemas_by_name(it.key)) {
             for (struct hf_json_iter in = hf_json_iter(it.value); hf_json_next(&in);)
-                count += count_all(in.value);
+                count += count_all(in.value, depth + 1);
         } else if (!it.is_object || !holds_values(it.key)) {
-            count += count_all(it.value);
+            count += count_all(it.value, depth + 1);
         }
     }
     return count;
@@ -224,29 +266,80 @@ static size_t count_all(struct hf_span schema)
 const char *hf_mcp_schema_fault(struct hf_span schema)
 {
     struct found found = { 0 };
-    find_reachable(&found, schema);
-    if (!found.fault && count_all(schema) != found.count)
+    if (!mentions(schema))
+        return NULL;
+    find_reachable(&found, schema, 0);
+    if (!found.fault && count_all(schema, 0) != found.count)
         found.fault = "x-mcp-header where no argument can be told from the schema alone";
     return found.fault;
+}
+
+/* ---- arguments ---- */
+
+struct marked { /* a property with an annotation, or with one somewhere inside */
+    struct hf_span key, schema, value;
+};
+
+/* null has no header, and a number that not everybody reads as the same one has none either. */
+static bool has_header(struct hf_span value)
+{
+    static const double safe_max = 9007199254740991;
+    double number;
+    switch (hf_json_type(value)) {
+    case HF_JSON_STRING:
+    case HF_JSON_TRUE:
+    case HF_JSON_FALSE: return true;
+    case HF_JSON_NUMBER:
+        return hf_json_double(value, &number) && number >= -safe_max && number <= safe_max;
+    default: return false;
+    }
+}
+
+/* Both raw: a schema may escape what a client does not. */
+static bool same_key(struct hf_span a, struct hf_span b)
+{
+    if (!memchr(b.p, '\\', b.n))
+        return hf_json_key_is(a, b);
+    struct hf_buf plain = scratch();
+    const bool same = hf_json_unescape((struct hf_span) { b.p - 1, b.n + 2 }, &plain) &&
+                      hf_json_key_is(a, hf_buf_span(&plain));
+    hf_buf_done(&plain);
+    return same;
+}
+
+static size_t find_marked(struct hf_span schema, struct marked *ret)
+{
+    size_t count = 0;
+    const struct hf_span properties = hf_json_get(schema, HF_SPAN("properties"));
+    for (struct hf_json_iter it = hf_json_iter(properties); hf_json_next(&it);)
+        if (count < ANNOTATIONS_MAX && mentions(it.value))
+            ret[count++] = (struct marked) { it.key, it.value, { NULL, 0 } };
+    return count;
+}
+
+static bool walk(struct hf_span schema, struct hf_span arguments, hf_mcp_each *each, void *context,
+                 unsigned depth)
+{
+    struct marked marked[ANNOTATIONS_MAX];
+    const size_t count = mentions(schema) && depth <= NESTING_MAX ? find_marked(schema, marked) : 0;
+    /* of several arguments of one name the last one counts, as it does for servers */
+    for (struct hf_json_iter it = hf_json_iter(arguments); count && hf_json_next(&it);)
+        for (size_t i = 0; i < count; i++)
+            if (same_key(it.key, marked[i].key))
+                marked[i].value = it.value;
+    bool goes_on = true;
+    for (size_t i = 0; i < count && goes_on; i++) {
+        const struct hf_span name = hf_json_get(marked[i].schema, ANNOTATION);
+        if (hf_json_type(name) == HF_JSON_STRING && has_header(marked[i].value))
+            goes_on = each(context, unquoted(name), marked[i].value);
+        if (goes_on && hf_json_type(marked[i].value) == HF_JSON_OBJECT)
+            goes_on = walk(marked[i].schema, marked[i].value, each, context, depth + 1);
+    }
+    return goes_on;
 }
 
 bool hf_mcp_params(struct hf_span schema, struct hf_span arguments, hf_mcp_each *each,
                    void *context)
 {
-    const struct hf_span properties = hf_json_get(schema, HF_SPAN("properties"));
-    for (struct hf_json_iter it = hf_json_iter(properties); hf_json_next(&it);) {
-        struct hf_span value = { NULL, 0 };
-        for (struct hf_json_iter in = hf_json_iter(arguments); hf_json_next(&in);)
-            if (hf_span_eq(in.key, it.key) || hf_json_key_is(in.key, it.key))
-                value = in.value;
-        const struct hf_span name = hf_json_get(it.value, ANNOTATION);
-        const bool is_scalar =
-            value.p && hf_json_type(value) >= HF_JSON_STRING && hf_json_type(value) != HF_JSON_NULL;
-        if (hf_json_type(name) == HF_JSON_STRING && is_scalar &&
-            !each(context, unquoted(name), value))
-            return false;
-        if (value.p && !hf_mcp_params(it.value, value, each, context))
-            return false;
-    }
-    return true;
+    return walk(schema, arguments, each, context, 0);
 }
