@@ -278,12 +278,60 @@ static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
     }
 }
 
+static int severity(struct hf_span level) /* -1: none that we know */
+{
+    static const char *const levels[] = { "debug", "info",     "notice", "warning",
+                                          "error", "critical", "alert",  "emergency" };
+    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
+        if (hf_json_string_is(level, hf_span_of(levels[i])))
+            return i;
+    return -1;
+}
+
+/* A modern request says itself from which level on its client wants to hear; if it does not, never.
+ */
+static bool wants_log(const struct hf_call *call, const struct hf_msg *msg)
+{
+    if (!call->is_modern || hf_method_find(msg->method)->id != HF_METHOD_MESSAGE)
+        return true;
+    const struct hf_span text = { call->text, call->text_length };
+    const struct hf_span from = hf_json_path(
+        text, 3,
+        (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LEVEL) });
+    const int least = severity(from);
+    return least >= 0 && severity(hf_json_get(msg->params, HF_SPAN("level"))) >= least;
+}
+
+/* Where the client hears of it; false: nowhere. In a session where every request is of a client of
+ * its own, it must be clear which one is meant. */
+static bool log_via(const struct hf_runtime *runtime, const struct hf_call *origin,
+                    const struct hf_session *session, const struct hf_msg *msg, uint64_t *ret_via)
+{
+    uint64_t newest = 0;
+    unsigned count = 0;
+    const struct hf_call *call;
+    *ret_via = origin && origin->session ? origin->via : 0;
+    if (origin && origin->session)
+        return wants_log(origin, msg);
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session != session)
+            continue;
+        count++;
+        if (call->id < newest || !wants_log(call, msg))
+            continue;
+        newest = call->id;
+        *ret_via = call->via;
+    }
+    return newest ? count == 1 || !session->is_modern : count == 0;
+}
+
 static void take_log(struct hf_runtime *runtime, const struct hf_call *origin,
                      const struct hf_msg *msg)
 {
     struct hf_session *session = client_of(runtime, origin);
-    if (session) {
-        hf_send(session, via_of(runtime, origin, session), msg->text);
+    uint64_t via;
+    if (session && log_via(runtime, origin, session, msg, &via)) {
+        hf_send(session, via, msg->text);
         return;
     }
     const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));
