@@ -12,6 +12,17 @@ void hf_session_set_modern(struct hf_session *session)
     session->is_modern = true;
 }
 
+struct hf_span hf_session_tool_schema(struct hf_session *session, struct hf_span raw_name)
+{
+    struct hf_target target = { 0 };
+    if (hf_json_type(raw_name) != HF_JSON_STRING ||
+        !hf_view_resolve(session, HF_PART_TOOLS, raw_name, &target))
+        return (struct hf_span) { NULL, 0 };
+    const struct hf_item *tool = hf_part_find(target.server->parts[HF_PART_TOOLS],
+                                              target.own_name.p ? target.own_name : raw_name);
+    return tool ? hf_json_get(tool->raw, HF_SPAN("inputSchema")) : (struct hf_span) { NULL, 0 };
+}
+
 static void refuse_version(struct hf_session *session, const struct hf_msg *msg,
                            struct hf_span version)
 {

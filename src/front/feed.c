@@ -2,7 +2,7 @@
  * what a client that was cut off can come back for. See http_parts.h. */
 #include <assert.h>
 #include <stdio.h>
-#include "front/http_parts.h"
+#include "front/modern.h"
 
 static struct hf_http_front *front_of(const struct hf_feed *feed)
 {
@@ -190,8 +190,7 @@ static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
     make_room(feed);
 }
 
-/* HTTP+SSE has no ids and no coming back. */
-static void say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
+void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
 {
     if (!feed->exchange)
         return;
@@ -203,7 +202,7 @@ static void say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect)
 {
     if (feed->session->is_sse)
-        say_plainly(feed, effect);
+        hf_feed_say_plainly(feed, effect);
     else if (feed->via == 0 || (feed->takes_events && (feed->exchange || feed->is_resumable)))
         say_event(feed, effect);
     else /* where this one would be read, nobody can read it */
@@ -357,6 +356,8 @@ void hf_feed_gone(struct hf_feed *feed)
     hf_seats_touch(&session->front->seats, &session->seat, now_of(feed));
     if (session->is_sse || feed->is_hello) /* nobody has its id, or it was all there was */
         hf_http_session_close(session);
+    else if (session->is_modern)
+        hf_modern_gone(feed);
     else if (feed->is_spare)
         hf_feed_free(feed);
     else if (feed->via == 0)

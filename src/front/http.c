@@ -293,6 +293,7 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     hf_link_init(&front->quiet);
     hf_link_init(&front->open);
     hf_link_init(&front->kept);
+    hf_link_init(&front->modern);
     hf_alarm_init(&front->alarm, shell->loop, on_alarm, front);
     take_access(front, access);
     return front;

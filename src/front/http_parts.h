@@ -55,10 +55,12 @@ struct hf_http_session {
     struct hf_sink sink;
     struct hf_seat seat;
     struct hf_http_front *front;
-    struct hf_session *core; /* NULL: closed */
-    struct hf_server *only;  /* NULL: all of them */
-    char *door;              /* its name */
-    bool is_sse;             /* HTTP+SSE: it lives and dies with one stream */
+    struct hf_session *core;  /* NULL: closed */
+    struct hf_server *only;   /* NULL: all of them */
+    char *door;               /* its name */
+    bool is_sse;              /* HTTP+SSE: it lives and dies with one stream */
+    bool is_modern;           /* serves all modern requests of a token; nobody knows its id */
+    struct hf_link in_modern; /* in front->modern */
     bool has_token;
     uint8_t token[HF_SHA256_SIZE]; /* whose it is */
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
@@ -81,6 +83,7 @@ struct hf_http_front {
     uint64_t feed_serial;
     struct hf_link free_feeds;
     struct hf_link quiet, open, kept;
+    struct hf_link modern; /* sessions, the last used first */
     size_t kept_bytes, kept_bytes_max;
     uint64_t taking; /* the `via` whose message is being taken */
     bool is_stopping;
@@ -116,6 +119,7 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
                                              const struct hf_caller *caller, struct hf_span id,
                                              bool is_sse);
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller);
 void hf_http_session_close(struct hf_http_session *session);
 bool hf_http_session_is_busy(const struct hf_http_session *session);
 bool hf_http_session_speaks(const struct hf_http_session *session, const char *version);
@@ -136,6 +140,8 @@ void hf_feed_begin(struct hf_feed *feed); /* the head of its event stream */
 void hf_feed_end_exchange(struct hf_feed *feed);
 void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
+/* Without an id: nobody can come back for it. */
+void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect);
 void hf_feed_gone(struct hf_feed *feed);                      /* its client is */
 void hf_feeds_end_listening(struct hf_http_session *session); /* all its GETs */
 void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);

@@ -5,7 +5,7 @@
  * 204, which to an EventSource means "do not come back"; an empty stream would bring it back for
  * ever. */
 #include <assert.h>
-#include "front/http_parts.h"
+#include "front/modern.h"
 #include "wire/jsonrpc.h"
 
 static const struct hf_span no_id = { NULL, 0 };
@@ -133,6 +133,8 @@ static void take_post(struct hf_http_front *front, const struct hf_caller *calle
                        "Unsupported Media Type: Content-Type must be application/json");
         return;
     }
+    if (hf_modern_post(front, caller, exchange, wishes.json, wishes.events))
+        return;
     if (!has_known_version(exchange))
         return;
     if (hf_http_header_count(head, "mcp-session-id") == 0) {
@@ -192,6 +194,8 @@ void hf_mcp_request(struct hf_http_front *front, const struct hf_caller *caller,
     const struct hf_span method = hf_exchange_head(exchange)->method;
     if (hf_span_is(method, "POST")) {
         take_post(front, caller, exchange);
+    } else if (hf_modern_refuses(exchange)) {
+        return;
     } else if (hf_span_is(method, "GET")) {
         take_get(front, caller, exchange);
     } else if (hf_span_is(method, "DELETE")) {

@@ -2,7 +2,7 @@
  * token and the door they came with, forgotten when they were not used for long. */
 #include <assert.h>
 #include <sys/random.h>
-#include "front/http_parts.h"
+#include "front/modern.h"
 
 enum { IN_USE_MS = 60 * 1000 };
 
@@ -18,6 +18,10 @@ static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
     struct hf_http_session *session = HF_ITEM(sink, struct hf_http_session, sink);
     if (!session->core)
         return;
+    if (session->is_modern) {
+        hf_modern_say(session, effect);
+        return;
+    }
     struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
     if (feed && feed->is_over) /* a server takes a question back that it asked during that call */
         feed = NULL;
@@ -61,6 +65,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     (void)got;
     struct hf_http_session *session = hf_new(struct hf_http_session);
     hf_link_init(&session->flush.link);
+    hf_link_init(&session->in_modern);
     session->sink.send = on_send;
     session->front = front;
     session->is_sse = is_sse;
@@ -111,7 +116,7 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
     return make(front, caller, only, is_sse);
 }
 
-static bool is_of(const struct hf_http_session *session, const struct hf_caller *caller)
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller)
 {
     const bool same_door =
         session->door ? caller->door.p && hf_span_is(caller->door, session->door) : !caller->door.p;
@@ -126,7 +131,7 @@ struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
 {
     struct hf_seat *seat = hf_seats_find(&front->seats, id);
     struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
-    if (!session || session->is_sse != is_sse || !is_of(session, caller))
+    if (!session || session->is_sse != is_sse || !hf_http_session_is_of(session, caller))
         return NULL;
     hf_seats_touch(&front->seats, seat, hf_shell_now(front->shell));
     return session;
@@ -135,7 +140,10 @@ struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
 /* Whoever waits at one of its streams is told that there is nothing more to wait for. */
 static void drop_feed(struct hf_feed *feed)
 {
-    if (feed->exchange && feed->via && !feed->is_streaming) {
+    const bool waits = feed->exchange && feed->via && !feed->is_streaming;
+    if (waits && feed->session->is_modern) {
+        hf_modern_drop(feed);
+    } else if (waits) {
         hf_http_refuse(feed->exchange, 404, (struct hf_span) { NULL, 0 }, -32001,
                        "The session was ended");
         feed->exchange = NULL;
@@ -159,6 +167,7 @@ void hf_http_session_close(struct hf_http_session *session)
     if (session->standalone)
         drop_feed(session->standalone);
     hf_seats_remove(&front->seats, &session->seat);
+    hf_unlink(&session->in_modern);
     hf_free(session->door);
     session->door = NULL;
     hf_session_close(core, hf_shell_now(front->shell));

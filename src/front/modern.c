@@ -1,0 +1,299 @@
+/* modern.c - see modern.h. */
+#include "front/modern.h"
+#include "core/era.h"
+#include "core/errors.h"
+#include "wire/mcp_headers.h"
+
+static const struct hf_span no_id = { NULL, 0 };
+
+struct post { /* one that is being looked at */
+    struct hf_exchange *exchange;
+    const struct hf_http_head *head;
+    struct hf_msg msg;
+};
+
+/* ---- is it said in the headers as it is in the body? ---- */
+
+/* A header that is there twice says nothing. */
+static bool differs(const struct post *post, const char *name, struct hf_span what)
+{
+    hf_http_refuse(post->exchange, 400, post->msg.id, HF_CODE_HEADER_MISMATCH,
+                   "Header mismatch: one header %s is needed, and it must say the same as %.*s in "
+                   "the body",
+                   name, (int)(what.n < 200 ? what.n : 200), what.p);
+    return false;
+}
+
+static bool lacks_meta(const struct post *post, const char *what)
+{
+    hf_http_refuse(post->exchange, 400, post->msg.id, -32602,
+                   "Invalid params: a request of version " HF_MODERN_VERSION
+                   " needs %s in params._meta; older versions begin with initialize",
+                   what);
+    return false;
+}
+
+/* Which version it is, and that its introduction is complete; the engine knows whether we speak it.
+ */
+static bool has_introduction(const struct post *post)
+{
+    const struct hf_span said = hf_http_header(post->head, "mcp-protocol-version");
+    const struct hf_span meta = hf_era_meta(&post->msg);
+    const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
+    if (!version.p && hf_span_is(post->msg.method, "initialize"))
+        return differs(post, "MCP-Protocol-Version (of an older version, or none)",
+                       HF_SPAN("initialize"));
+    if (hf_json_type(version) != HF_JSON_STRING)
+        return lacks_meta(post, "a string \"" HF_META_VERSION "\"");
+    if (!said.p || !hf_json_string_is(version, said))
+        return differs(post, "MCP-Protocol-Version", HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
+    if (hf_json_string_is(version, HF_SPAN(HF_MODERN_VERSION)) &&
+        hf_json_type(hf_json_get(meta, HF_SPAN(HF_META_CAPABLE))) != HF_JSON_OBJECT)
+        return lacks_meta(post, "an object \"" HF_META_CAPABLE "\"");
+    return true;
+}
+
+static bool has_right_method(const struct post *post)
+{
+    const struct hf_span said = hf_http_header(post->head, "mcp-method");
+    return (said.p && hf_span_eq(said, post->msg.method)) ||
+           differs(post, "Mcp-Method", HF_SPAN("method"));
+}
+
+/* What lacks the name in its body is the engine's to refuse. */
+static bool has_right_name(const struct post *post)
+{
+    const struct hf_span member = hf_mcp_name_member(post->msg.method);
+    const struct hf_span name =
+        member.p ? hf_json_get(post->msg.params, member) : (struct hf_span) { NULL, 0 };
+    return hf_json_type(name) != HF_JSON_STRING ||
+           hf_mcp_value_is(hf_http_header(post->head, "mcp-name"), name) ||
+           differs(post, "Mcp-Name", member);
+}
+
+static bool has_param(void *context, struct hf_span name, struct hf_span value)
+{
+    const struct post *post = context;
+    struct hf_buf header;
+    hf_buf_init(&header, name.n + 16);
+    hf_buf_add_str(&header, "mcp-param-");
+    for (size_t i = 0; i < name.n; i++) {
+        const char c = name.p[i];
+        hf_buf_add_char(&header, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+    }
+    hf_buf_add_char(&header, '\0');
+    const bool is_same = hf_mcp_value_is(hf_http_header(post->head, header.p), value) ||
+                         differs(post, header.p, HF_SPAN("the argument of that mark"));
+    hf_buf_done(&header);
+    return is_same;
+}
+
+/* A tool whose marks are wrong must not be used by clients at all, so there is nothing to compare.
+ */
+static bool has_right_params(struct post *post, struct hf_session *session)
+{
+    if (!hf_span_is(post->msg.method, "tools/call"))
+        return true;
+    const struct hf_span schema =
+        hf_session_tool_schema(session, hf_json_get(post->msg.params, HF_SPAN("name")));
+    return !schema.p || hf_mcp_schema_fault(schema) ||
+           hf_mcp_params(schema, hf_json_get(post->msg.params, HF_SPAN("arguments")), has_param,
+                         post);
+}
+
+/* The version says nothing about headers of notifications, but what is said must be true. */
+static bool is_true_notification(const struct post *post)
+{
+    const struct hf_span version = hf_json_path(
+        post->msg.params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_VERSION) });
+    const struct hf_span said = hf_http_header(post->head, "mcp-protocol-version");
+    if (version.p && said.p && !hf_json_string_is(version, said))
+        return differs(post, "MCP-Protocol-Version", HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
+    return hf_http_header_count(post->head, "mcp-method") == 0 || has_right_method(post);
+}
+
+/* ---- giving it to the engine ---- */
+
+/* The one of this token at this door. Those in use are at the front. */
+static struct hf_http_session *session_for(struct hf_http_front *front,
+                                           const struct hf_caller *caller, const struct post *post)
+{
+    struct hf_http_session *session;
+    HF_LIST_EACH (session, &front->modern, struct hf_http_session, in_modern) {
+        if (!hf_http_session_is_of(session, caller))
+            continue;
+        hf_unlink(&session->in_modern);
+        hf_list_push_front(&front->modern, &session->in_modern);
+        hf_seats_touch(&front->seats, &session->seat, hf_shell_now(front->shell));
+        return session;
+    }
+    session = hf_http_session_new(front, caller, post->exchange, post->msg.id, false);
+    if (!session)
+        return NULL;
+    session->is_modern = true;
+    hf_session_set_modern(session->core);
+    hf_list_push_front(&front->modern, &session->in_modern);
+    return session;
+}
+
+static void take(struct hf_http_session *session, const struct post *post, bool takes_json,
+                 bool takes_events)
+{
+    struct hf_http_front *front = session->front;
+    struct hf_feed *feed = hf_feed_new(session, post->exchange);
+    if (!feed) {
+        hf_http_refuse(post->exchange, 503, post->msg.id, -31005,
+                       "holdfast holds too many requests at this moment; this one was not sent");
+        return;
+    }
+    feed->takes_json = takes_json;
+    feed->takes_events = takes_events;
+    feed->owed = feed->total = hf_session_message_via(
+        session->core, hf_exchange_body(post->exchange), feed->via, hf_shell_now(front->shell));
+}
+
+static void take_request(struct hf_http_front *front, const struct hf_caller *caller,
+                         struct post *post, bool takes_json, bool takes_events)
+{
+    if (!has_introduction(post) || !has_right_method(post) || !has_right_name(post))
+        return;
+    if (!takes_events && hf_span_is(post->msg.method, "subscriptions/listen")) {
+        hf_http_refuse(post->exchange, 406, post->msg.id, -32000,
+                       "Not Acceptable: subscriptions/listen is answered with text/event-stream");
+        return;
+    }
+    struct hf_http_session *session = session_for(front, caller, post);
+    if (session && has_right_params(post, session->core))
+        take(session, post, takes_json, takes_events);
+    hf_shell_pump(front->shell);
+}
+
+/* One that is cancelled is so by closing its connection. Its id means nothing here: clients of one
+ * token do not know of each other's. */
+static void take_notification(struct hf_http_front *front, const struct hf_caller *caller,
+                              const struct post *post)
+{
+    if (!is_true_notification(post))
+        return;
+    struct hf_http_session *session = session_for(front, caller, post);
+    if (!session)
+        return;
+    if (!hf_span_is(post->msg.method, "notifications/cancelled"))
+        hf_session_message(session->core, hf_exchange_body(post->exchange),
+                           hf_shell_now(front->shell));
+    hf_http_answer(post->exchange, 202, NULL, NULL, NULL, 0);
+    hf_shell_pump(front->shell);
+}
+
+bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
+                    struct hf_exchange *exchange, bool takes_json, bool takes_events)
+{
+    struct post post = { .exchange = exchange, .head = hf_exchange_head(exchange) };
+    const struct hf_span version = hf_http_header(post.head, "mcp-protocol-version");
+    const bool is_by_header = version.p && !hf_version_is_known(version);
+    if (!is_by_header && hf_http_header_count(post.head, "mcp-session-id") > 0)
+        return false;
+    struct hf_err err;
+    const enum hf_msg_status status =
+        hf_msg_parse(hf_exchange_body(exchange), front->limits.max_depth, &post.msg, &err);
+    if (!is_by_header && (status != HF_MSG_OK || !hf_era_is_modern(&post.msg)))
+        return false;
+    if (status == HF_MSG_NOT_JSON)
+        hf_http_refuse(exchange, 400, no_id, -32700, "%s", err.text);
+    else if (status == HF_MSG_NOT_A_REQUEST)
+        hf_http_refuse(exchange, 400, post.msg.id, -32600, "%s", err.text);
+    else if (post.msg.kind == HF_MSG_REQUEST)
+        take_request(front, caller, &post, takes_json, takes_events);
+    else if (post.msg.kind == HF_MSG_NOTIFICATION)
+        take_notification(front, caller, &post);
+    else
+        hf_http_refuse(exchange, 400, no_id, -32600,
+                       "Invalid Request: nobody is asked anything in this version, so there is "
+                       "nothing to answer");
+    return true;
+}
+
+bool hf_modern_refuses(struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_span version = hf_http_header(head, "mcp-protocol-version");
+    if (hf_http_header_count(head, "mcp-session-id") > 0 &&
+        !(version.p && hf_span_is(version, HF_MODERN_VERSION)))
+        return false;
+    hf_http_refuse_method(exchange, "POST");
+    return true;
+}
+
+/* ---- what the engine says ---- */
+
+/* What is wrong with a request as such is said with a status too. Our own errors never are: another
+ * status invites somebody in between to send it again. */
+static int status_of(int error_code)
+{
+    switch (error_code) {
+    case -32601: return 404;
+    case -32600:
+    case -32700:
+    case HF_CODE_HEADER_MISMATCH:
+    case HF_CODE_MISSING_CAPABILITY:
+    case HF_CODE_UNSUPPORTED_VERSION: return 400;
+    default: return 200;
+    }
+}
+
+void hf_modern_say(const struct hf_http_session *session, const struct hf_effect *effect)
+{
+    struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
+    if (!feed) /* whoever asked is gone; to nobody else we have anything to say */
+        return;
+    const bool is_json = effect->is_answer && feed->takes_json && !feed->is_streaming;
+    if (is_json && effect->piece_count) {
+        hf_http_answer(feed->exchange, status_of(effect->error_code), NULL, "application/json",
+                       effect->pieces, effect->piece_count);
+        feed->exchange = NULL;
+    } else if (feed->takes_events && effect->piece_count) {
+        if (!feed->is_streaming)
+            hf_feed_begin(feed);
+        hf_feed_say_plainly(feed, effect);
+    }
+    if (!effect->is_answer)
+        return;
+    hf_feed_end_exchange(feed);
+    hf_feed_free(feed);
+}
+
+void hf_modern_gone(struct hf_feed *feed)
+{
+    struct hf_http_session *session = feed->session;
+    const uint64_t via = feed->via;
+    hf_feed_free(feed);
+    hf_session_via_gone(session->core, via, hf_shell_now(session->front->shell));
+}
+
+void hf_modern_drop(struct hf_feed *feed)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    const bool is_known =
+        hf_msg_parse(hf_exchange_body(feed->exchange), feed->session->front->limits.max_depth, &msg,
+                     &err) == HF_MSG_OK;
+    const struct hf_error_facts facts = {
+        .sentence =
+            HF_SPAN("The configuration was changed while this request was under way: its "
+                    "token is not valid any more, or another server is behind this address "
+                    "now. It may have been sent: check its effect before sending it again."),
+        .reason = HF_SPAN("session_ended"),
+        .evidence = HF_EVIDENCE_DISPATCHED,
+        .retry_after_ms = -1,
+    };
+    struct hf_buf body;
+    hf_buf_init(&body, (is_known ? msg.id.n : 0) + 4096);
+    hf_buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":",
+                  HF_FMT(is_known ? msg.id : HF_SPAN("null")));
+    hf_error_write(&body, HF_ERROR_OUTCOME_UNKNOWN, &facts);
+    hf_buf_add_char(&body, '}');
+    const struct hf_span piece = hf_buf_span(&body);
+    hf_http_answer(feed->exchange, 200, NULL, "application/json", &piece, 1);
+    hf_buf_done(&body);
+    feed->exchange = NULL;
+}
