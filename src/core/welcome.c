@@ -80,16 +80,27 @@ static void add_server_greeting(struct hf_buf *out, const struct hf_session *ses
     hf_buf_add_char(out, '}');
 }
 
-/* The instructions of all servers known by now, each under its server's name. */
+static struct hf_span instructions_of(const struct hf_server *server)
+{
+    return server->greeting ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
+                            : (struct hf_span) { NULL, 0 };
+}
+
+/* Those of one server as they are; of all known by now, each under its server's name. */
 void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session)
 {
+    if (session->only) {
+        const struct hf_span text = instructions_of(session->only);
+        if (text.p)
+            hf_buf_printf(out, ",\"instructions\":%.*s", HF_FMT(text));
+        return;
+    }
     struct hf_buf words = hf_draft();
     const struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        const struct hf_span text =
-            server->greeting && server->is_published && hf_session_uses(session, server)
-                ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("instructions"))
-                : (struct hf_span) { NULL, 0 };
+        const struct hf_span text = server->is_published && hf_session_uses(session, server)
+                                        ? instructions_of(server)
+                                        : (struct hf_span) { NULL, 0 };
         if (hf_json_type(text) != HF_JSON_STRING)
             continue;
         hf_buf_printf(&words, "%s# %s\n", hf_buf_len(&words) ? "\n\n" : "", server->name);
