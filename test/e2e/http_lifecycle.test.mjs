@@ -2,9 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
-import { assertOurError, textOf, until } from './harness.mjs';
-import { connectedTo, httpServer, serve, sseServer, stdioTo } from './http_harness.mjs';
+import { assertOurError, scratch, textOf, until } from './harness.mjs';
+import { Gateway, connectedTo, httpServer, serve, sseServer, stdioTo } from './http_harness.mjs';
 
 const SOON = { minMs: 20, maxMs: 40, jitter: 0 };
 const attempts = (server) => server.deliveries.filter((d) => d.method === 'initialize');
@@ -292,6 +293,27 @@ test('serve_stops_in_good_order_waiting_calls_told_and_running_ones_finished', a
   await until(() => gateway.exit, 'serve to end');
   assert.deepEqual(gateway.exit, { code: 0, signal: null });
   assert.equal(up.count('DELETE'), 1);
+});
+
+test('a_unix_socket_and_the_loopback_of_ipv6_can_be_listened_on_too', async (t) => {
+  const server = await httpServer(t);
+  const setup = (listen) => ({ servers: { http: { http: server } }, listen });
+  const dir = scratch();
+  const place = path.relative(dir, path.join(dir, 'holdfast.sock'));
+  const local = new Gateway(t, { ...setup(`unix:${place}`), dir });
+  await until(() => local.exit || /^listening on unix:/m.test(local.stdout), 'it to listen');
+  const health = await new Promise((done, fail) => {
+    http.get({ socketPath: path.join(dir, place), path: '/healthz', headers: { host: 'anything' } }, (answer) => { answer.resume(); done(answer); }).on('error', fail);
+  });
+  assert.equal(health.statusCode, 200);
+  await local.finish();
+  assert.ok(!fs.existsSync(path.join(dir, place)), 'the socket is removed at the end');
+  const six = new Gateway(t, setup('[::1]:0'));
+  await six.ready();
+  six.address = '::1';
+  const client = await six.join('/mcp/http');
+  textOf(await client.call('pay', { key: 'six' }));
+  await six.finish();
 });
 
 test('a_reload_touches_only_the_servers_that_changed', async (t) => {

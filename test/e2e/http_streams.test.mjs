@@ -365,8 +365,8 @@ test('requests_that_break_the_transports_rules_are_refused_with_the_right_status
     ['a stream that cannot be taken', 406, 'GET', { headers: { accept: 'application/json' } }],
     ['no JSON', 400, 'POST', { body: '{"jsonrpc":"2.0",' }],
     ['not a message', 400, 'POST', { body: '"hello"' }],
-    ['a listening stream without a session', 400, 'GET', { headers: { 'mcp-session-id': undefined } }],
-    ['an end without a session', 400, 'DELETE', { headers: { 'mcp-session-id': undefined } }],
+    ['a listening stream without a session', 405, 'GET', { headers: { 'mcp-session-id': undefined } }],
+    ['an end without a session', 405, 'DELETE', { headers: { 'mcp-session-id': undefined } }],
     ['another verb', 405, 'PUT', { body: effect }],
     ['another verb', 405, 'PATCH', { body: effect }],
     ['another door', 404, 'POST', { body: effect, target: '/mcp/nobody' }],
@@ -412,6 +412,18 @@ test('raw_line_breaks_in_a_body_reach_a_stdio_server_as_one_line', async (t) => 
   const body = JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'echo', arguments: { text: 'a\\nb' } } }, null, '\r\n  ');
   const trip = client.post(body);
   assert.equal(textOf(await trip.answer(5)), 'a\\nb');
+  await gateway.finish();
+});
+
+test('arguments_and_meta_that_are_not_ours_arrive_byte_for_byte', async (t) => {
+  const { server, gateway, client } = await behind(t);
+  const params = '{"name":"pay","arguments":{"key":"k","n":12345678901234567890.0,"e":1E5,"z":-0,"s":"\\u0041\\ud83d"},'
+    + '"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x/y":{"a":[1, 2]}}}';
+  let seen;
+  server.front = (x) => { seen ??= x.message.params?.arguments && x.text; return false; };
+  const trip = client.post(`{"jsonrpc":"2.0","id":"9007199254740993","method":"tools/call","params":${params}}`);
+  assert.equal(textOf(await trip.answer('9007199254740993')), 'paid k');
+  assert.ok(seen.includes(params), seen);
   await gateway.finish();
 });
 

@@ -339,10 +339,12 @@ export class HttpServer extends Mcp {
     return `${this.tls ? 'https' : 'http'}://127.0.0.1:${this.port}${this.path}`;
   }
   async take(request, response) {
-    const body = request.method === 'POST' ? JSON.parse(await readText(request)) : undefined;
+    const bytes = request.method === 'POST' ? await readText(request) : undefined;
+    const body = bytes && JSON.parse(bytes);
     const id = request.headers['mcp-session-id'];
     const session = this.sessions.get(id);
     const x = new Exchange(this, session, body ?? {}, request, response);
+    x.text = bytes; // as it came
     if (this.closesAfter) response.shouldKeepAlive = false;
     this.log(request.method, body, request, id);
     if (this.front?.(x)) return undefined;
