@@ -168,6 +168,20 @@ void hf_call_arm(struct hf_call *call)
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
+void hf_call_stop_clock(struct hf_call *call, bool stop)
+{
+    const uint64_t now = call->engine->now_ms;
+    if (!call->end_by_ms || (call->paused_left_ms != 0) == stop)
+        return;
+    if (stop) {
+        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+    } else {
+        call->end_by_ms = now + call->paused_left_ms;
+        call->paused_left_ms = 0;
+    }
+    hf_call_arm(call);
+}
+
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
     if (call->runtime->is_remote && call->runtime->is_modern)
@@ -301,6 +315,8 @@ void hf_call_end(struct hf_call *call)
     struct hf_runtime *runtime = call->stage >= HF_CALL_QUEUED ? call->runtime : NULL;
     assert(call->stage != HF_CALL_ENDED);
     bool stays = false;
+    if (call->park)
+        hf_park_left(call);
     if (runtime)
         stays = leave_runtime(call);
     else if (call->stage == HF_CALL_WAITING)
@@ -371,8 +387,12 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     }
     if (call->session && server)
         count(call, &server->stats.failed[error]);
-    if (call->session)
+    if (hf_call_is_parked(call)) {
+        if (hf_park_failed(call, error, &facts))
+            return;
+    } else if (call->session) {
         hf_send_failure(call->session, call->via, call->client_id, error, &facts);
+    }
     hf_call_end(call);
 }
 
@@ -385,6 +405,12 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
     hf_histogram_add(&stats->latency, call->engine->now_ms - call->dispatched_ms);
     if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
         hf_backoff_call_completed(&runtime->server->backoff);
+    if (call->is_modern && !runtime->is_modern && hf_park_url_required(call, msg))
+        return;
+    if (hf_call_is_parked(call)) {
+        hf_park_answered(call, msg);
+        return;
+    }
     if (call->is_modern && !runtime->is_modern && hf_modern_pass(call, msg)) {
         hf_call_end(call);
         return;
@@ -445,13 +471,14 @@ void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 
 void hf_call_pause(struct hf_call *call)
 {
-    struct hf_runtime *before = step_out(call);
-    const uint64_t now = call->engine->now_ms;
+    struct hf_runtime *before = call->stage >= HF_CALL_QUEUED ? step_out(call) : NULL;
+    if (call->stage == HF_CALL_WAITING)
+        hf_call_unwait(call);
     call->stage = HF_CALL_ASKING;
-    if (call->end_by_ms) /* the clocks stand still while the client is asked */
-        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+    hf_call_stop_clock(call, true); /* while the client is asked */
     hf_timer_clear(&call->engine->timers, &call->timer);
-    left(before);
+    if (before)
+        left(before);
 }
 
 /* Under an id of its own: to the server it is another request. */
@@ -467,10 +494,8 @@ static void renumber(struct hf_call *call)
 
 void hf_call_continue(struct hf_call *call)
 {
+    hf_call_stop_clock(call, false);
     call->stage = HF_CALL_NEW;
-    if (call->paused_left_ms)
-        call->end_by_ms = call->engine->now_ms + call->paused_left_ms;
-    call->paused_left_ms = 0;
     renumber(call);
     hf_call_arrive(call, call->slot);
 }
@@ -507,6 +532,10 @@ void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_ta
                    const char *why)
 {
     struct hf_server *server = call->slot->server;
+    if (hf_call_is_parked(call) && !call->park->is_anew) { /* its server asked: it goes on there */
+        evidence = HF_EVIDENCE_DISPATCHED;
+        call->history.is_repeatable = false;
+    }
     server->stats.lost[evidence]++;
     call->evidence = evidence;
     call->was_dispatched |= evidence == HF_EVIDENCE_DISPATCHED;
@@ -547,29 +576,9 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     call->is_cancelled = true;
     if (call->slot)
         count(call, &call->slot->server->stats.cancelled);
-    hf_send_nothing(call->session, call->via);
+    if (!hf_call_is_parked(call) && hf_linked(&call->in_session))
+        hf_send_nothing(call->session, call->via);
     hf_call_end(call);
     if (was_silent)
         hf_check_maybe(runtime);
-}
-
-static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via && (call->stage == HF_CALL_WAITING || call->stage == HF_CALL_QUEUED))
-            return call;
-    }
-    return NULL;
-}
-
-void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
-{
-    hf_set_now(session->engine, now_ms);
-    struct hf_call *call; /* ending one may end others: from the start again each time */
-    while ((call = unsent_via(session, via)))
-        hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
-                     "The client went away while the call waited for \"%s\"; it was never sent "
-                     "and is safe to send again.",
-                     call->slot->server->name);
 }

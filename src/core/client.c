@@ -179,9 +179,13 @@ static void route(struct hf_session *session, const struct hf_method *method,
             "the call was not sent.");
         return;
     }
+    bool carries_state;
+    if (hf_retry_refused(session, method, msg, server, &carries_state))
+        return;
     struct hf_call *call = hf_call_new(session, method, msg);
     if (!call)
         return;
+    call->carries_state = carries_state;
     if (target->own_name.p && name.p) {
         call->own_name = hf_span_dup(target->own_name);
         hf_call_cut(call, moved(call, msg, name),
@@ -333,6 +337,8 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
         hf_welcome_modern(session, msg);
     else
         hf_welcome_stranger(session);
+    if (hf_retry_taken(session, method, msg))
+        return;
     switch (method->id) {
     case HF_METHOD_DISCOVER:
         if (session->is_taking_modern)
@@ -369,7 +375,8 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     struct hf_session *session = call->session;
     struct hf_server *server = call->slot->server;
     const enum hf_method_id method = call->method->id;
-    if (method == HF_METHOD_RESOURCES_READ && call->is_guess && says_not_found(msg)) {
+    if (method == HF_METHOD_RESOURCES_READ && call->is_guess && !call->park &&
+        says_not_found(msg)) {
         struct hf_server *next = next_with_resources(session, server);
         struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;
         if (slot) {

@@ -15,6 +15,11 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     return engine;
 }
 
+void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE])
+{
+    memcpy(engine->secret, secret, HF_SECRET_SIZE);
+}
+
 struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
 {
     if (engine->effect_count == engine->effect_cap) {
@@ -127,6 +132,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
+    case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
 }
 
@@ -142,6 +148,10 @@ void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
 {
     hf_set_now(engine, now_ms);
     engine->is_stopping = true;
+    struct hf_session *session;
+    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
+        hf_parks_stop(session);
+    }
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
         hf_server_op(server, HF_OP_REMOVE, now_ms);

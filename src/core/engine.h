@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "core/evidence.h"
 #include "core/runtime.h"
+#include "core/seal.h"
 #include "core/settings.h"
 #include "core/slot.h"
 #include "core/stats.h"
@@ -73,6 +74,8 @@ struct hf_effect {
 
 struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed);
 void hf_engine_free(struct hf_engine *engine);
+/* What seals are made with; random, and said once, before the first event. */
+void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE]);
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect);
 void hf_engine_collect(struct hf_engine *engine);
 /* Requests held at this moment, and the failures of those that were for no server. */
@@ -239,6 +242,9 @@ unsigned hf_session_message_via(struct hf_session *session, struct hf_span text,
 /* Whoever waited for these answers is gone: what was not sent yet never will be, and is answered
  * so; the rest goes on. */
 void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms);
+/* Closing the stream of a modern request is how its client cancels it: every request of `via` is
+ * cancelled, also at its server. */
+void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms);
 /* The protocol version of its initialize as it was answered; NULL before that. */
 const char *hf_session_version(const struct hf_session *session);
 bool hf_version_is_known(struct hf_span version); /* one that an initialize can agree on */

@@ -22,6 +22,7 @@
     X(REQUEST_TOO_LARGE, -31006, "too_large", false, "no")                                         \
     X(RESULT_TOO_LARGE, -31006, "too_large", true, "check_first")                                  \
     X(DENIED, -31007, "denied", false, "no")                                                       \
+    X(KEY_CONFLICT, -31008, "key_conflict", false, "no")                                           \
     X(REJECTED, -31009, "rejected", false, "no")                                                   \
     X(REJECTED_LATE, -31009, "rejected", true, "check_first")                                      \
     X(STATE_LOST, -31010, "state_lost", false, "now")

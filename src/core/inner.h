@@ -30,6 +30,7 @@ void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_spa
 void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result);
 void hf_send_error_data(struct hf_session *session, struct hf_span id, int code, const char *text,
                         struct hf_span data); /* raw; n 0: none */
+void hf_send_call_error(const struct hf_call *call, int code, const char *text); /* to its via */
 /* A whole message that answers one request of `via`. */
 void hf_send_answer(struct hf_session *session, uint64_t via, struct hf_span message,
                     int error_code);
@@ -172,6 +173,7 @@ void hf_call_move(struct hf_call *call,
                   struct hf_slot *slot); /* answered "not mine": ask another */
 /* Answered, but not at its end: it leaves its server until its client has answered too. */
 void hf_call_pause(struct hf_call *call);
+void hf_call_stop_clock(struct hf_call *call, bool stop); /* of callTimeoutMs, or let it go on */
 void hf_call_continue(struct hf_call *call);
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
 /* `why`: for people, if nobody can tell what became of it. */
@@ -200,6 +202,9 @@ bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
 void hf_modern_discover(struct hf_session *session, struct hf_span id);
 /* The members that every result of ours has for a modern client; no brace, no comma behind. */
 void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable);
+/* A legacy server's answer as a modern client gets it, from behind the id on. */
+void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const struct hf_msg *msg,
+                        int *ret_code);
 /* Passes a legacy server's answer to a modern client; false: it can go as it is. */
 bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg);
 
@@ -221,6 +226,54 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri);
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 
+/* park.c: modern clients that are asked by legacy servers */
+/* False: not for a modern client. `origin` NULL: not known. */
+bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
+                   const struct hf_method *method, const struct hf_msg *msg);
+/* The server's -32042; true: its client was asked, and the call waits for the retry. */
+bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg);
+void hf_park_answered(struct hf_call *call, const struct hf_msg *msg); /* and it has ended */
+/* True: it was laid aside, and goes on with the next retry. */
+bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts);
+void hf_park_left(struct hf_call *call); /* its call or one of its waiters, which ends */
+void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
+uint64_t hf_park_via(const struct hf_call *call); /* of the newest waiter; 0: there is none */
+void hf_park_timer(struct hf_park *park);
+void hf_parks_drop(struct hf_session *session, const char *why); /* nobody can come for them */
+void hf_parks_stop(struct hf_session *session);
+/* It has no client side: only its waiters are told of it. */
+static inline bool hf_call_is_parked(const struct hf_call *call)
+{
+    return call->park && call->stage != HF_CALL_JOINED && !hf_linked(&call->in_session);
+}
+/* Where its client hears of it; 0: nobody waits for it. */
+static inline uint64_t hf_call_via(const struct hf_call *call)
+{
+    return hf_call_is_parked(call) ? hf_park_via(call) : call->via;
+}
+/* park.c, for retry.c */
+bool hf_park_is_for(const struct hf_method *method);
+struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
+void hf_park_say(struct hf_session *session, uint64_t via, struct hf_span id,
+                 const struct hf_saying *saying);
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask);
+void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
+void hf_park_gather(struct hf_park *park);
+void hf_park_rearm(struct hf_park *park);
+
+/* retry.c */
+void hf_park_bind(const struct hf_session *session, const struct hf_method *method,
+                  struct hf_span params, uint8_t ret_bound[HF_SHA256_SIZE]);
+/* True: it continues a parked call, or did, and the client was or will be answered. */
+bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
+                    const struct hf_msg *msg);
+/* True: its state is not good for this server, and the client was told. */
+bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
+                      const struct hf_msg *msg, const struct hf_server *server,
+                      bool *ret_carries_state);
+/* True: the server turned out not to give states, and the call was answered so. */
+bool hf_retry_misplaced(struct hf_call *call);
+
 /* input.c */
 /* False: it is another result. */
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);
@@ -229,7 +282,7 @@ void hf_input_drop(struct hf_call *call);     /* its questions; the call has end
 void hf_input_fail_all(struct hf_slot *slot); /* whoever is asked on behalf of its server */
 
 /* upward.c: what servers send */
-bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method);
+bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);
 /* `origin`: the call on whose own stream it came; NULL: not known. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);

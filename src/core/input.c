@@ -31,11 +31,7 @@ void hf_input_drop(struct hf_call *call)
 
 static void fail_plainly(struct hf_call *call, int code, const char *text)
 {
-    struct hf_session *session = call->session;
-    const uint64_t taken = session->via;
-    session->via = call->via;
-    hf_send_error_data(session, call->client_id, code, text, HF_SPAN(""));
-    session->via = taken;
+    hf_send_call_error(call, code, text);
     hf_call_end(call);
 }
 
@@ -78,7 +74,8 @@ static bool can_be_asked_all(const struct hf_session *session, struct hf_span re
         if (method != HF_METHOD_SAMPLING && method != HF_METHOD_ELICITATION &&
             method != HF_METHOD_ROOTS)
             return false;
-        if (!hf_can_be_asked(session->capabilities, method))
+        if (!hf_can_be_asked(session->capabilities, method,
+                             hf_json_get(it.value, HF_SPAN("params"))))
             return false;
     }
     return true;

@@ -443,7 +443,8 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_IDLE:
     case HF_TIMER_RELIST:
     case HF_TIMER_POST:
-    case HF_TIMER_SETTLE: assert(0 && "not a runtime's timer");
+    case HF_TIMER_SETTLE:
+    case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
     }
 }
 

@@ -153,49 +153,66 @@ static int64_t mapped_code(int64_t code)
     return code == -32002 ? -32602 : code; /* resource not found */
 }
 
+static void add_error(struct hf_buf *out, struct hf_span error, int *ret_code)
+{
+    const struct hf_span raw = hf_json_get(error, HF_SPAN("code"));
+    int64_t code = 0;
+    hf_buf_add_str(out, ",\"error\":");
+    if (hf_json_int(raw, &code)) {
+        const char *rest = raw.p + raw.n;
+        hf_buf_add(out, (struct hf_span) { error.p, (size_t)(raw.p - error.p) });
+        hf_buf_printf(out, "%lld", (long long)mapped_code(code));
+        hf_buf_add(out, (struct hf_span) { rest, (size_t)(error.p + error.n - rest) });
+    } else {
+        hf_buf_add(out, error);
+    }
+    *ret_code = raw.p ? (int)mapped_code(code) : -32603;
+}
+
+static void add_result(struct hf_buf *out, const struct hf_call *call, struct hf_span result)
+{
+    const struct hf_span greeting = hf_span_of(call->runtime->server->greeting);
+    const struct hf_span info =
+        greeting.p ? hf_json_get(greeting, HF_SPAN("serverInfo")) : (struct hf_span) { NULL, 0 };
+    struct hf_insert inserts[HF_INSERTS_MAX] = { { 0 } };
+    size_t from = 0;
+    if (hf_json_type(result) == HF_JSON_OBJECT)
+        hf_era_complete(result, info, call->method->id == HF_METHOD_RESOURCES_READ, inserts);
+    hf_buf_add_str(out, ",\"result\":");
+    for (size_t i = 0; i < HF_INSERTS_MAX; i++) {
+        if (!inserts[i].bytes)
+            continue;
+        hf_buf_add(out, (struct hf_span) { result.p + from, inserts[i].at - from });
+        hf_buf_add(out, (struct hf_span) { inserts[i].bytes, inserts[i].length });
+        from = inserts[i].at;
+        hf_free(inserts[i].bytes);
+    }
+    hf_buf_add(out, hf_span_from(result, from));
+}
+
+void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const struct hf_msg *msg,
+                        int *ret_code)
+{
+    *ret_code = 0;
+    if (msg->kind == HF_MSG_ERROR)
+        add_error(out, msg->error, ret_code);
+    else
+        add_result(out, call, msg->result);
+    hf_buf_add_char(out, '}');
+}
+
 bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg)
 {
-    const struct hf_server *server = call->runtime->server;
-    struct hf_engine *engine = call->engine;
+    int64_t raw;
+    int code;
+    if (msg->kind == HF_MSG_ERROR ? !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &raw) ||
+                                        mapped_code(raw) == raw
+                                  : hf_json_type(msg->result) != HF_JSON_OBJECT)
+        return false;
     struct hf_buf draft = hf_draft();
-    int64_t code = 0;
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
     hf_buf_add(&draft, call->client_id);
-    if (msg->kind == HF_MSG_ERROR) {
-        const struct hf_span raw = hf_json_get(msg->error, HF_SPAN("code"));
-        if (!hf_json_int(raw, &code) || mapped_code(code) == code) {
-            hf_buf_done(&draft);
-            return false;
-        }
-        code = mapped_code(code);
-        const char *rest = raw.p + raw.n;
-        hf_buf_add_str(&draft, ",\"error\":");
-        hf_buf_add(&draft, (struct hf_span) { msg->error.p, (size_t)(raw.p - msg->error.p) });
-        hf_buf_printf(&draft, "%lld", (long long)code);
-        hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->error.p + msg->error.n - rest) });
-    } else {
-        const struct hf_span greeting = hf_span_of(server->greeting);
-        const struct hf_span info = greeting.p ? hf_json_get(greeting, HF_SPAN("serverInfo"))
-                                               : (struct hf_span) { NULL, 0 };
-        struct hf_insert inserts[HF_INSERTS_MAX];
-        if (hf_json_type(msg->result) != HF_JSON_OBJECT) {
-            hf_buf_done(&draft);
-            return false;
-        }
-        hf_era_complete(msg->result, info, call->method->id == HF_METHOD_RESOURCES_READ, inserts);
-        hf_buf_add_str(&draft, ",\"result\":");
-        size_t from = 0;
-        for (size_t i = 0; i < HF_INSERTS_MAX; i++) {
-            if (!inserts[i].bytes)
-                continue;
-            hf_buf_add(&draft, (struct hf_span) { msg->result.p + from, inserts[i].at - from });
-            hf_buf_add(&draft, (struct hf_span) { inserts[i].bytes, inserts[i].length });
-            from = inserts[i].at;
-            hf_free(inserts[i].bytes);
-        }
-        hf_buf_add(&draft, hf_span_from(msg->result, from));
-    }
-    hf_buf_add_char(&draft, '}');
-    hf_send_answer(call->session, call->via, hf_keep(engine, &draft), (int)code);
+    hf_modern_add_rest(&draft, call, msg, &code);
+    hf_send_answer(call->session, call->via, hf_keep(call->engine, &draft), code);
     return true;
 }

@@ -123,6 +123,15 @@ void hf_send_error_data(struct hf_session *session, struct hf_span id, int code,
     hf_send_answer(session, session->via, hf_keep(session->engine, &draft), code);
 }
 
+void hf_send_call_error(const struct hf_call *call, int code, const char *text)
+{
+    struct hf_session *session = call->session;
+    const uint64_t taken = session->via; /* this may happen while another message is taken */
+    session->via = call->via;
+    hf_send_error_data(session, call->client_id, code, text, HF_SPAN(""));
+    session->via = taken;
+}
+
 struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
                                   struct hf_span cut, struct hf_span by)
 {

@@ -8,6 +8,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_set_now(engine, now_ms);
     struct hf_session *session = hf_new(struct hf_session);
     session->engine = engine;
+    session->number = ++engine->serial;
     session->only = only;
     if (only)
         only->own_sessions++;
@@ -15,6 +16,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_link_init(&session->calls);
     hf_link_init(&session->asks);
     hf_link_init(&session->questions);
+    hf_link_init(&session->parks);
     hf_link_init(&session->subscriptions);
     hf_link_init(&session->uses);
     hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
@@ -108,6 +110,51 @@ void hf_session_forget(struct hf_session *session, struct hf_server *server)
     drop_uses(session, server);
 }
 
+/* ---- one of its messages is not waited for any more ---- */
+
+static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via && (call->stage == HF_CALL_WAITING || call->stage == HF_CALL_QUEUED ||
+                                 call->stage == HF_CALL_JOINED))
+            return call;
+    }
+    return NULL;
+}
+
+void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    struct hf_call *call; /* ending one may end others: from the start again each time */
+    while ((call = unsent_via(session, via)))
+        if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
+            hf_call_cancel(call, HF_SPAN(""));
+        else
+            hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
+                         "The client went away while the call waited for \"%s\"; it was never "
+                         "sent and is safe to send again.",
+                         call->slot->server->name);
+}
+
+static struct hf_call *call_via(const struct hf_session *session, uint64_t via)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via)
+            return call;
+    }
+    return NULL;
+}
+
+void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    struct hf_call *call;
+    while ((call = call_via(session, via)))
+        hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
+}
+
 /* ---- finishing: it sends nothing more, and still reads ---- */
 
 bool hf_session_is_settled(const struct hf_session *session)
@@ -141,6 +188,7 @@ void hf_session_finish(struct hf_session *session, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
     session->is_finished = true;
+    hf_parks_drop(session, "the client has finished");
     hf_session_maybe_settle(session);
 }
 
@@ -194,6 +242,7 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
     while (!hf_list_empty(&session->calls))
         hf_call_cancel(HF_LIST_FIRST(&session->calls, struct hf_call, in_session),
                        HF_SPAN("\"the client is gone\""));
+    hf_parks_drop(session, "the client is gone");
     hf_slots_drop_owner(session);
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {

@@ -67,6 +67,7 @@ struct hf_limits { /* the whole process */
     uint64_t max_message_bytes, max_buffered_bytes;
     uint32_t max_depth;
     uint64_t page_bytes;
+    uint32_t park_ms; /* how long a call that was answered with a question waits for its retry */
 };
 
 #endif

@@ -20,6 +20,7 @@
 #include "core/era.h"
 #include "core/errors.h"
 #include "core/method.h"
+#include "core/seal.h"
 #include "wire/jsonrpc.h"
 
 enum hf_timer_kind {
@@ -36,6 +37,7 @@ enum hf_timer_kind {
     HF_TIMER_LISTEN, /* a remote server's own stream is to be opened again */
     HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
+    HF_TIMER_PARK,   /* a round is gathered, or a parked call was not come back for */
 };
 
 /* A message on its way into a server's stdin. */
@@ -58,6 +60,7 @@ enum hf_call_stage {
     HF_CALL_QUEUED,  /* in a runtime's out list, no byte written */
     HF_CALL_WRITING, /* its first bytes are in the pipe */
     HF_CALL_SENT,    /* the whole line is */
+    HF_CALL_JOINED,  /* in a park: a retry, which hears what becomes of the call */
     HF_CALL_ENDED,   /* answered, cancelled or dropped; buried once its frame is out of the way */
 };
 
@@ -99,7 +102,9 @@ struct hf_call {
     struct hf_span client_id;    /* raw, in text */
     struct hf_span token;        /* the client's progress token, raw, in text; p NULL: none */
     struct hf_span uri;          /* raw, in text: of a resource request */
+    struct hf_park *park;        /* what it carries or, if it is JOINED, waits for; NULL: none */
     bool is_modern;              /* it carries its own introduction */
+    bool carries_state;          /* a requestState that is not ours: for modern servers only */
     struct hf_span capabilities; /* of its client, for this request; raw, in text */
     char *extra;                 /* members for params of what a server asked for; NULL: none */
     char *input_state, *input_answers; /* raw: of the round under way */
@@ -279,6 +284,50 @@ struct hf_ask {
     uint64_t via;    /* of the call it belongs to, if one is known */
     uint64_t id;     /* towards the client */
     char *server_id; /* raw */
+    /* of a modern client's call: it goes into a round of its park, and is in no session */
+    struct hf_park *park; /* NULL: a legacy client was asked */
+    struct hf_link in_park;
+    enum hf_method_id method;
+    unsigned key;
+    uint32_t round; /* 0: not asked yet */
+    char *request;  /* until it is asked */
+};
+
+/* An answer, from behind its id on. */
+struct hf_saying {
+    char *rest; /* NULL: it was too much to be kept */
+    size_t length;
+    int code; /* 0: a result */
+};
+
+/* What a modern client is asked at once, and how it answered. */
+struct hf_round {
+    struct hf_link link; /* in park->rounds, oldest first */
+    uint32_t number;
+    struct hf_saying question;
+    bool is_answered;
+    uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered it */
+};
+
+/* A modern client's call whose legacy server asked something in the middle of it: the client's
+ * request is answered with the question, and its retry goes on with the same call. */
+struct hf_park {
+    struct hf_link link; /* in session->parks */
+    struct hf_session *session;
+    struct hf_call *call; /* NULL: it has ended, and `end` says how */
+    uint64_t number;
+    char *server;
+    uint64_t generation;
+    uint8_t bound[HF_SHA256_SIZE]; /* caller, tool and arguments */
+    char *capabilities;            /* of the newest request for it, raw */
+    struct hf_link asks, rounds;
+    struct hf_link waiters; /* calls that are JOINED */
+    unsigned last_key;
+    bool is_gathering; /* the round to come; the timer says until when */
+    bool is_anew;      /* its server wanted something done before it runs: sent anew after that */
+    struct hf_saying end;
+    size_t kept; /* bytes of ours in engine->kept_bytes */
+    struct hf_timer timer;
 };
 
 /* What a modern server wants to know, with a legacy client. */
@@ -307,6 +356,7 @@ struct hf_use {
 struct hf_session {
     struct hf_link link;
     struct hf_engine *engine;
+    uint64_t number;
     struct hf_server *only;   /* NULL: all */
     struct hf_policy *policy; /* NULL: everything is allowed */
     void *shell;
@@ -320,7 +370,7 @@ struct hf_session {
     char *hello;                 /* params of its initialize, raw */
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
-    struct hf_link calls, asks, questions, subscriptions, uses;
+    struct hf_link calls, asks, questions, parks, subscriptions, uses;
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
     uint64_t last_dispatch_ms;
@@ -353,6 +403,8 @@ struct hf_engine {
     uint32_t call_cap, free_hint, call_count, held_count;
     uint64_t serial, view_serial;
     uint64_t held_bytes;
+    uint64_t kept_bytes; /* of parks: what may still be asked for again */
+    uint8_t secret[HF_SECRET_SIZE];
     struct hf_timers timers;
     struct hf_arena arena;
     struct hf_effect *effects;

@@ -60,23 +60,38 @@ static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *o
     uint64_t via = 0, newest = 0;
     const struct hf_call *call;
     if (origin && origin->session)
-        return origin->via;
+        return hf_call_via(origin);
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         if (call->session != session || call->id < newest)
             continue;
         newest = call->id;
-        via = call->via;
+        via = hf_call_via(call);
     }
     return via;
 }
 
 /* ---- requests to clients ---- */
 
-bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method)
+/* What a request needs that goes beyond the plain kind must have been declared by name. */
+static bool has_kind(struct hf_span capability, struct hf_span params)
 {
+    const struct hf_span mode = hf_json_get(params, HF_SPAN("mode"));
+    const bool is_url = mode.p && hf_json_string_is(mode, HF_SPAN("url"));
+    const bool has_url = hf_json_get(capability, HF_SPAN("url")).p;
+    if (is_url || !capability.p)
+        return is_url && has_url;
+    return hf_json_get(capability, HF_SPAN("form")).p || !has_url; /* {} means forms */
+}
+
+bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params)
+{
+    const struct hf_span sampling = hf_json_get(capabilities, HF_SPAN("sampling"));
     switch (method) {
-    case HF_METHOD_SAMPLING: return hf_json_get(capabilities, HF_SPAN("sampling")).p;
-    case HF_METHOD_ELICITATION: return hf_json_get(capabilities, HF_SPAN("elicitation")).p;
+    case HF_METHOD_SAMPLING:
+        return sampling.p && (!hf_json_get(params, HF_SPAN("tools")).p ||
+                              hf_json_get(sampling, HF_SPAN("tools")).p);
+    case HF_METHOD_ELICITATION:
+        return has_kind(hf_json_get(capabilities, HF_SPAN("elicitation")), params);
     case HF_METHOD_ROOTS: return hf_json_get(capabilities, HF_SPAN("roots")).p;
     default: return true; /* unknown to us: the client says itself what it thinks of it */
     }
@@ -85,18 +100,10 @@ bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method)
 /* The clocks of a call stand still while its client is being asked something. */
 static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *session, bool pause)
 {
-    const uint64_t now = runtime->server->engine->now_ms;
     struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session != session || !call->end_by_ms || (call->paused_left_ms != 0) == pause)
-            continue;
-        if (pause) {
-            call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
-        } else {
-            call->end_by_ms = now + call->paused_left_ms;
-            call->paused_left_ms = 0;
-        }
-        hf_call_arm(call);
+        if (call->session == session && !hf_call_is_parked(call))
+            hf_call_stop_clock(call, pause);
     }
 }
 
@@ -104,6 +111,7 @@ static void free_ask(void *p)
 {
     struct hf_ask *ask = p;
     hf_free(ask->server_id);
+    hf_free(ask->request);
     hf_free(ask);
 }
 
@@ -113,11 +121,12 @@ void hf_ask_end(struct hf_ask *ask)
     const struct hf_session *session = ask->session;
     hf_unlink(&ask->in_session);
     hf_unlink(&ask->in_runtime);
+    hf_unlink(&ask->in_park);
     runtime->ask_count--;
-    bool others = false;
+    bool others = ask->park != NULL; /* those are paused call by call */
     const struct hf_ask *other;
     HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
-        others |= other->session == session;
+        others |= other->session == session && !other->park;
     }
     if (!others)
         pause_clocks(runtime, session, false);
@@ -130,7 +139,7 @@ void hf_asks_drop(struct hf_runtime *runtime)
         hf_ask_end(HF_LIST_FIRST(&runtime->asks, struct hf_ask, in_runtime));
 }
 
-static void take_request(struct hf_runtime *runtime, const struct hf_call *origin,
+static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
                          const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
@@ -158,13 +167,16 @@ static void take_request(struct hf_runtime *runtime, const struct hf_call *origi
                                              : "too many requests of this server are open");
         return;
     }
-    if (!hf_can_be_asked(session->capabilities, method->id)) {
+    if (hf_park_asked(runtime, origin, session, method, msg))
+        return;
+    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
         hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
         return;
     }
     struct hf_ask *ask = hf_new(struct hf_ask);
     ask->session = session;
     ask->runtime = runtime;
+    hf_link_init(&ask->in_park);
     ask->id = ++engine->serial;
     ask->server_id = hf_span_dup(msg->id);
     ask->via = via_of(runtime, origin, session);
@@ -225,8 +237,10 @@ static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
             continue;
         struct hf_buf draft = hf_draft();
         hf_buf_add_u64(&draft, ask->id);
-        hf_send_spliced(ask->session, ask->via, msg->text, id,
-                        hf_keep(runtime->server->engine, &draft));
+        if (!ask->park)
+            hf_send_spliced(ask->session, ask->via, msg->text, id,
+                            hf_keep(runtime->server->engine, &draft));
+        hf_buf_done(&draft);
         hf_ask_end(ask);
     }
 }
@@ -256,7 +270,10 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
             return; /* it must grow, and we told of the waiting already */
         call->progress_sent = value;
     }
-    hf_send_spliced(call->session, call->via, msg->text, token, call->token);
+    if (hf_call_is_parked(call))
+        hf_park_progress(call, msg, token);
+    else
+        hf_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
 static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
@@ -310,7 +327,7 @@ static bool log_via(const struct hf_runtime *runtime, const struct hf_call *orig
     uint64_t newest = 0;
     unsigned count = 0;
     const struct hf_call *call;
-    *ret_via = origin && origin->session ? origin->via : 0;
+    *ret_via = origin && origin->session ? hf_call_via(origin) : 0;
     if (origin && origin->session)
         return wants_log(origin, msg);
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
@@ -320,7 +337,7 @@ static bool log_via(const struct hf_runtime *runtime, const struct hf_call *orig
         if (call->id < newest || !wants_log(call, msg))
             continue;
         newest = call->id;
-        *ret_via = call->via;
+        *ret_via = hf_call_via(call);
     }
     return newest ? count == 1 || !session->is_modern : count == 0;
 }

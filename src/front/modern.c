@@ -267,7 +267,7 @@ void hf_modern_gone(struct hf_feed *feed)
     struct hf_http_session *session = feed->session;
     const uint64_t via = feed->via;
     hf_feed_free(feed);
-    hf_session_via_gone(session->core, via, hf_shell_now(session->front->shell));
+    hf_session_via_cancelled(session->core, via, hf_shell_now(session->front->shell));
 }
 
 void hf_modern_drop(struct hf_feed *feed)

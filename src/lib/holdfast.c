@@ -13,6 +13,7 @@
 #include "io/shell.h"
 #include "lib/door.h"
 #include "ops/log.h"
+#include "ops/token.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
 /* Above the largest message that the options allow, with our id in it. */
@@ -204,6 +205,12 @@ static void add_server(struct hf *hf, const struct hf_server_config *from)
 
 struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
 {
+    uint8_t secret[HF_SECRET_SIZE];
+    struct hf_err err;
+    if (!hf_random_bytes(secret, sizeof secret, &err)) {
+        (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
+        return NULL;
+    }
     struct hf_loop *loop = hf_loop_new();
     if (!loop) {
         (void)snprintf(error, HF_ERROR_SIZE, "no event loop: %s", strerror(errno));
@@ -215,6 +222,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     hf->log_format = config->log_format;
     hf->shell.loop = loop;
     hf->shell.engine = hf_engine_new(&config->limits, seed());
+    hf_engine_set_secret(hf->shell.engine, secret);
     hf->shell.pump = pump;
     hf_link_init(&hf->shell.dirty);
     hf_link_init(&hf->shell.dead);

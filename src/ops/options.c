@@ -210,6 +210,9 @@ static const struct hf_option options[] = {
       .help = "deepest nesting of a message" },
     { "pageBytes", BYTES(page_bytes, 1000, INT64_C(1) << 30), .initial = "1000000",
       .help = "size of a list from which it comes in pages" },
+    { "parkMs", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, limits.park_ms), .min = 1,
+      .max = MS_MAX, .unit = "ms", .initial = "900000",
+      .help = "how long a call waits for an answer to its question" },
     { "log.level", GLOBAL, TOP(enum hf_log_level, log_level),
       CHOICES("debug", "info", "warn", "error"), .initial = "\"info\"",
       .help = "the least important lines that are logged" },
@@ -232,7 +235,6 @@ static const struct place groups[] = {
 static const struct place later[] = {
     { "stateDir", GLOBAL },
     { "store", GLOBAL },
-    { "parkMs", GLOBAL },
 };
 
 const struct hf_option *hf_options(size_t *ret_count)

@@ -8,7 +8,7 @@
 
 enum { RANDOM_SIZE = 32 };
 
-static bool fill(uint8_t *bytes, size_t size, struct hf_err *err)
+bool hf_random_bytes(uint8_t *bytes, size_t size, struct hf_err *err)
 {
     size_t n = 0;
     while (n < size) {
@@ -25,7 +25,7 @@ bool hf_token_new(const char *name, char ret_token[HF_TOKEN_TEXT_SIZE], struct h
 {
     uint8_t random[RANDOM_SIZE], digest[HF_SHA256_SIZE];
     char hash[2 * HF_SHA256_SIZE + 1];
-    if (!hf_check_token_name(name, err) || !fill(random, sizeof random, err))
+    if (!hf_check_token_name(name, err) || !hf_random_bytes(random, sizeof random, err))
         return false;
     memcpy(ret_token, "hf_", 3);
     hf_hex_write(random, sizeof random, ret_token + 3);

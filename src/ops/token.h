@@ -6,10 +6,13 @@
 #ifndef HF_OPS_TOKEN_H
 #define HF_OPS_TOKEN_H
 
+#include <stdint.h>
 #include "base/buf.h"
 #include "base/err.h"
 
 enum { HF_TOKEN_TEXT_SIZE = 3 + 64 + 1 }; /* "hf_", hex digits, NUL */
+
+HF_MUST_CHECK bool hf_random_bytes(uint8_t *bytes, size_t size, struct hf_err *err);
 
 /* `ret_entry` gets the member of holdfast.tokens for it. */
 HF_MUST_CHECK bool hf_token_new(const char *name, char ret_token[HF_TOKEN_TEXT_SIZE],

@@ -396,7 +396,8 @@ struct world *world_new(void)
     return world_new_with((struct hf_limits) { .max_message_bytes = 1 << 26,
                                                .max_buffered_bytes = 1 << 28,
                                                .max_depth = 512,
-                                               .page_bytes = 1000000 });
+                                               .page_bytes = 1000000,
+                                               .park_ms = 900000 });
 }
 
 static size_t asked(const struct client *c, struct hf_span id)

@@ -190,6 +190,7 @@ void client_says(struct client *c, const char *format, ...) HF_PRINTF(2, 3);
 unsigned client_says_via(struct client *c, uint64_t via, const char *format, ...) HF_PRINTF(3, 4);
 unsigned client_calls_via(struct client *c, uint64_t via, int id, const char *tool);
 void client_via_gone(struct client *c, uint64_t via);
+void client_via_cancelled(struct client *c, uint64_t via);
 void client_calls(struct client *c, int id, const char *tool);
 void client_cancels(struct client *c, int id);
 void client_asks(struct client *c, int id, const char *method); /* without params */

@@ -226,6 +226,12 @@ void client_via_gone(struct client *c, uint64_t via)
     settle(c->world);
 }
 
+void client_via_cancelled(struct client *c, uint64_t via)
+{
+    hf_session_via_cancelled(c->session, via, c->world->now_ms);
+    settle(c->world);
+}
+
 void client_calls(struct client *c, int id, const char *tool)
 {
     client_says(c,

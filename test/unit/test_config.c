@@ -40,6 +40,7 @@ TEST(defaults_are_those_of_the_design)
     CHECK(c.limits.max_message_bytes == 64 * 1024 * 1024);
     CHECK(c.limits.max_buffered_bytes == 256 * 1024 * 1024);
     CHECK(c.limits.max_depth == 512 && c.limits.page_bytes == 1000000);
+    CHECK(c.limits.park_ms == 900000);
     CHECK(c.log_level == HF_LOG_INFO && c.log_format == HF_LOG_TEXT);
     CHECK(!s->url && s->headers_count == 0 && !s->ca && !s->proxy && s->keep_alive_ms == 4000);
     CHECK(t->transport == HF_TRANSPORT_AUTO);
@@ -57,7 +58,8 @@ TEST(defaults_are_those_of_the_design)
 static const char everything[] =
     "{ \"holdfast\": {\n"
     "    \"maxMessageBytes\": 2000, \"maxBufferedBytes\": 3000, \"maxDepth\": 33,\n"
-    "    \"pageBytes\": 4000, \"log\": { \"level\": \"debug\", \"format\": \"json\" },\n"
+    "    \"pageBytes\": 4000, \"parkMs\": 5000, \"log\": { \"level\": \"debug\", \"format\": "
+    "\"json\" },\n"
     "    \"listen\": \"[::1]:80\", \"tls\": { \"cert\": \"c.pem\", \"key\": \"k.pem\" },\n"
     "    \"hosts\": [\"Mcp.Test\"], \"origins\": [\"https://App.Test\", \"*\"],\n"
     "    \"sessionTtlMs\": 5, \"maxSessions\": 6 },\n"
@@ -139,6 +141,7 @@ TEST(every_option_arrives_in_its_field)
     check_serve(&c.serve);
     CHECK(c.limits.max_message_bytes == 2000 && c.limits.max_buffered_bytes == 3000);
     CHECK(c.limits.max_depth == 33 && c.limits.page_bytes == 4000);
+    CHECK(c.limits.park_ms == 5000);
     CHECK(c.log_level == HF_LOG_DEBUG && c.log_format == HF_LOG_JSON);
     CHECK(!c.warnings[0]);
     hf_config_done(&c);

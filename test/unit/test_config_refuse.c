@@ -117,7 +117,7 @@ static const struct {
     { IN_HOLDFAST("\"stateDir\":\"x\""),
       "line 3: holdfast.stateDir: not known to this version of holdfast" },
     { IN_HOLDFAST("\"store\":\"x\""), "holdfast.store: not known to this version" },
-    { IN_HOLDFAST("\"parkMs\":1"), "holdfast.parkMs: not known to this version" },
+    { IN_HOLDFAST("\"parkMs\":0"), "holdfast.parkMs: found 0; allowed is a whole" },
 };
 
 TEST(every_mistake_of_the_file_is_told_with_its_line)

@@ -20,6 +20,7 @@ static const struct {
     { HF_ERROR_REQUEST_TOO_LARGE, -31006, "too_large", false, "no" },
     { HF_ERROR_RESULT_TOO_LARGE, -31006, "too_large", true, "check_first" },
     { HF_ERROR_DENIED, -31007, "denied", false, "no" },
+    { HF_ERROR_KEY_CONFLICT, -31008, "key_conflict", false, "no" },
     { HF_ERROR_REJECTED, -31009, "rejected", false, "no" },
     { HF_ERROR_REJECTED_LATE, -31009, "rejected", true, "check_first" },
     { HF_ERROR_STATE_LOST, -31010, "state_lost", false, "now" },

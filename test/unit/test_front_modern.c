@@ -413,10 +413,11 @@ TEST(a_client_that_goes_takes_its_own_request_back_and_hears_nothing_more)
     tell_progress(f, 1);
     CHECK(!x->is_stream && other->is_stream);
     leave(f, other);
+    CHECK(child_got(server_of(f), "notifications/cancelled") == 1); /* that is how it cancels */
     tell_progress(f, 2);
     answer_call(f);
     CHECK(x->status == 0);
-    child_answers_line(server_of(f), server_of(f)->got.count - 2, "{\"content\":[]}");
+    child_answers_line(server_of(f), server_of(f)->got.count - 3, "{\"content\":[]}");
     pass(f, 0);
     CHECK(x->status == 200 && has(x, "\"result\"") == 1);
     front_end(f);

@@ -1,0 +1,593 @@
+/* park.c - a legacy server asks something in the middle of a modern client's call: its requests are
+ * gathered for a moment, the client's own request is answered with them, and the call stays where
+ * it is until the client comes back (retry.c).
+ *
+ *   asked ─ 30 ms ─► question out: parked ─ retry ─► answers told ─► next question, or the end
+ *
+ * 1. A parked call is with its server like any other and has no client side: whoever comes for it
+ *    waits in `waiters`, and each of them gets one answer.
+ * 2. Nothing that a server asked about is ever sent again, whatever becomes of that server.
+ * 3. What is said to one retry of a round is said to all of its retries, until parkMs are over.
+ * 4. An ask without a round (not asked yet) exists only while the call has not ended. */
+#include <assert.h>
+#include <stdio.h>
+#include "core/state.h"
+
+enum {
+    GATHER_MS = 30, /* requests of a server that come this close together are asked at once */
+    ROUNDS_MAX = 64,
+};
+
+struct hf_round *hf_park_newest(const struct hf_park *park)
+{
+    return hf_list_empty(&park->rounds) ? NULL : HF_ITEM(park->rounds.prev, struct hf_round, link);
+}
+
+static bool is_asked(const struct hf_park *park) /* and not answered yet */
+{
+    const struct hf_round *round = hf_park_newest(park);
+    return round && !round->is_answered;
+}
+
+static bool has_unasked(const struct hf_park *park)
+{
+    const struct hf_ask *ask;
+    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- what is kept, and how much of it ---- */
+
+/* Beside the requests themselves: questions, answers and what belongs to them. */
+static bool may_keep(const struct hf_engine *engine, size_t bytes)
+{
+    return engine->kept_bytes + bytes <= engine->limits.max_buffered_bytes / 4;
+}
+
+static void keep(struct hf_park *park, size_t bytes)
+{
+    park->kept += bytes;
+    park->session->engine->kept_bytes += bytes;
+}
+
+void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities)
+{
+    const size_t before = park->capabilities ? strlen(park->capabilities) : 0;
+    hf_free(park->capabilities);
+    park->capabilities = hf_span_dup(capabilities);
+    park->kept += capabilities.n - before;
+    park->session->engine->kept_bytes += capabilities.n - before;
+}
+
+static struct hf_park *new_park(struct hf_call *call)
+{
+    struct hf_park *park = hf_new(struct hf_park);
+    struct hf_session *session = call->session;
+    const struct hf_span params =
+        hf_json_get((struct hf_span) { call->text, call->text_length }, HF_SPAN("params"));
+    park->session = session;
+    park->call = call;
+    park->number = call->id;
+    park->server = hf_strdup(call->slot->server->name);
+    park->generation = call->runtime->generation;
+    hf_park_bind(session, call->method, params, park->bound);
+    hf_link_init(&park->asks);
+    hf_link_init(&park->rounds);
+    hf_link_init(&park->waiters);
+    hf_timer_init(&park->timer, HF_TIMER_PARK, park);
+    hf_list_push(&session->parks, &park->link);
+    keep(park, sizeof *park);
+    hf_park_set_capabilities(park, call->capabilities);
+    call->park = park;
+    return park;
+}
+
+static void free_park(void *p)
+{
+    struct hf_park *park = p;
+    struct hf_round *round;
+    HF_LIST_EACH_SAFE (round, &park->rounds, struct hf_round, link) {
+        hf_free(round->question.rest);
+        hf_free(round);
+    }
+    hf_free(park->end.rest);
+    hf_free(park->server);
+    hf_free(park->capabilities);
+    hf_free(park);
+}
+
+static void refuse_asks(struct hf_park *park, bool only_unasked, const char *why)
+{
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
+        if (only_unasked && ask->round)
+            continue;
+        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603, why);
+        hf_ask_end(ask);
+    }
+}
+
+static void forget(struct hf_park *park, const char *why)
+{
+    struct hf_engine *engine = park->session->engine;
+    assert(!park->call && hf_list_empty(&park->waiters));
+    refuse_asks(park, false, why);
+    engine->kept_bytes -= park->kept;
+    hf_timer_clear(&engine->timers, &park->timer);
+    hf_unlink(&park->link);
+    hf_bury(engine, free_park, park);
+}
+
+static struct hf_call *let_go(struct hf_park *park)
+{
+    struct hf_call *call = park->call;
+    park->call = NULL;
+    call->park = NULL;
+    return call;
+}
+
+/* Nobody comes for it any more. */
+static void give_up(struct hf_park *park, const char *why)
+{
+    struct hf_buf reason = hf_draft();
+    hf_json_add_string(&reason, hf_span_of(why));
+    if (park->call)
+        hf_call_cancel(let_go(park), hf_buf_span(&reason));
+    hf_buf_done(&reason);
+    forget(park, why);
+}
+
+void hf_park_rearm(struct hf_park *park)
+{
+    struct hf_engine *engine = park->session->engine;
+    const uint64_t by = engine->now_ms + engine->limits.park_ms;
+    const bool is_owed = park->call && !is_asked(park) && !hf_list_empty(&park->waiters);
+    if (!park->is_gathering)
+        hf_timer_set(&engine->timers, &park->timer, is_owed ? 0 : by);
+}
+
+/* ---- saying ---- */
+
+void hf_park_say(struct hf_session *session, uint64_t via, struct hf_span id,
+                 const struct hf_saying *saying)
+{
+    if (!saying->rest) {
+        const struct hf_error_facts facts = {
+            .sentence = HF_SPAN("The call is done, but its result was more than holdfast could "
+                                "keep for another retry. It has run: do not send it again."),
+            .reason = HF_SPAN("result_not_kept"),
+            .evidence = HF_EVIDENCE_DISPATCHED,
+            .retry_after_ms = -1,
+        };
+        hf_send_failure(session, via, id, HF_ERROR_RESULT_TOO_LARGE, &facts);
+        return;
+    }
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id);
+    hf_buf_add(&draft, (struct hf_span) { saying->rest, saying->length });
+    hf_send_answer(session, via, hf_keep(session->engine, &draft), saying->code);
+}
+
+static void say_to_waiters(struct hf_park *park, const struct hf_saying *saying)
+{
+    while (!hf_list_empty(&park->waiters)) {
+        struct hf_call *waiter = HF_LIST_FIRST(&park->waiters, struct hf_call, link);
+        hf_park_say(park->session, waiter->via, waiter->client_id, saying);
+        hf_unlink(&waiter->link);
+        waiter->park = NULL;
+        hf_call_end(waiter);
+    }
+}
+
+/* ---- asking ---- */
+
+static void add_seal(struct hf_buf *out, const struct hf_park *park, uint32_t round)
+{
+    const struct hf_seal seal = {
+        .server = hf_seal_name(hf_span_of(park->server)),
+        .generation = park->generation,
+        .call = park->number,
+        .round = round,
+    };
+    hf_seal_write(out, park->session->engine->secret, &seal, park->bound);
+}
+
+/* `requests`: the members of inputRequests. */
+static void put_question(struct hf_park *park, struct hf_span requests, struct hf_span info)
+{
+    struct hf_session *session = park->session;
+    struct hf_call *call = park->call;
+    const struct hf_round *before = hf_park_newest(park);
+    struct hf_round *round = hf_new(struct hf_round);
+    struct hf_buf rest = hf_draft();
+    round->number = before ? before->number + 1 : 1;
+    hf_buf_add_str(&rest, ",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
+    hf_buf_add(&rest, requests);
+    hf_buf_add_str(&rest, "},\"requestState\":\"");
+    add_seal(&rest, park, round->number);
+    hf_buf_add_char(&rest, '"');
+    if (info.p)
+        hf_buf_printf(&rest, ",\"_meta\":{\"" HF_META_SERVER "\":%.*s}", HF_FMT(info));
+    hf_buf_add_str(&rest, "}}");
+    round->question = (struct hf_saying) { hf_span_dup(hf_buf_span(&rest)), hf_buf_len(&rest), 0 };
+    hf_buf_done(&rest);
+    keep(park, sizeof *round + round->question.length);
+    hf_list_push(&park->rounds, &round->link);
+    hf_call_stop_clock(call, true);
+    if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
+        hf_park_say(session, call->via, call->client_id, &round->question);
+        hf_unlink(&call->in_session);
+        hf_session_maybe_settle(session);
+    } else {
+        say_to_waiters(park, &round->question);
+    }
+    hf_park_rearm(park);
+    if (session->is_finished || session->engine->is_stopping)
+        give_up(park, "nobody can come back to answer");
+}
+
+static const char *kind_of(enum hf_method_id method)
+{
+    return method == HF_METHOD_SAMPLING ? "sampling"
+           : method == HF_METHOD_ROOTS  ? "roots"
+                                        : "elicitation";
+}
+
+static void add_key(struct hf_buf *out, const struct hf_ask *ask)
+{
+    hf_buf_printf(out, "%s-%u", kind_of(ask->method), ask->key);
+}
+
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask)
+{
+    struct hf_buf key = hf_draft();
+    add_key(&key, ask);
+    const struct hf_span response = hf_json_get(responses, hf_buf_span(&key));
+    hf_buf_done(&key);
+    return response;
+}
+
+static struct hf_span info_of(const struct hf_server *server)
+{
+    return server->greeting ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("serverInfo"))
+                            : (struct hf_span) { NULL, 0 };
+}
+
+static void ask_round(struct hf_park *park)
+{
+    const struct hf_round *before = hf_park_newest(park);
+    struct hf_buf requests = hf_draft();
+    struct hf_ask *ask;
+    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round)
+            continue;
+        ask->round = before ? before->number + 1 : 1;
+        if (hf_buf_len(&requests))
+            hf_buf_add_char(&requests, ',');
+        hf_buf_add_char(&requests, '"');
+        add_key(&requests, ask);
+        hf_buf_printf(&requests, "\":%s", ask->request);
+        hf_free(ask->request);
+        ask->request = NULL;
+    }
+    if (hf_buf_len(&requests)) {
+        park->is_anew = false;
+        put_question(park, hf_buf_span(&requests), info_of(park->call->slot->server));
+    } else if (!hf_linked(&park->call->in_session)) { /* all were taken back */
+        hf_park_rearm(park);
+    }
+    hf_buf_done(&requests);
+}
+
+void hf_park_gather(struct hf_park *park)
+{
+    struct hf_engine *engine = park->session->engine;
+    if (park->is_gathering || is_asked(park) || !has_unasked(park))
+        return;
+    park->is_gathering = true;
+    hf_timer_set(&engine->timers, &park->timer, engine->now_ms + GATHER_MS);
+}
+
+void hf_park_timer(struct hf_park *park)
+{
+    if (park->is_gathering) {
+        park->is_gathering = false;
+        ask_round(park);
+        return;
+    }
+    if (park->call)
+        hf_note(park->session->engine, HF_NOTE_INFO, NULL, park->generation,
+                "parked_call_expired server=%s", park->server);
+    give_up(park, "holdfast: no answer came within parkMs");
+}
+
+/* ---- which call carries it ---- */
+
+bool hf_park_is_for(const struct hf_method *method)
+{
+    return method->id == HF_METHOD_TOOLS_CALL || method->id == HF_METHOD_PROMPTS_GET ||
+           method->id == HF_METHOD_RESOURCES_READ;
+}
+
+static bool may_carry(const struct hf_call *call, const struct hf_session *session)
+{
+    return call->session == session && call->is_modern && call->stage == HF_CALL_SENT &&
+           hf_park_is_for(call->method);
+}
+
+static struct hf_span capabilities_of(const struct hf_call *call)
+{
+    return call->park ? hf_span_of(call->park->capabilities) : call->capabilities;
+}
+
+/* The newest that may be asked this; one whose client is being asked already only if there is no
+ * other. */
+static struct hf_call *carrier_among(const struct hf_runtime *runtime,
+                                     const struct hf_session *session, enum hf_method_id method,
+                                     struct hf_span params)
+{
+    struct hf_call *best = NULL, *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (!may_carry(call, session) || !hf_can_be_asked(capabilities_of(call), method, params))
+            continue;
+        const bool is_busy = call->park && is_asked(call->park);
+        const bool best_is_busy = best && best->park && is_asked(best->park);
+        if (!best || is_busy < best_is_busy || (is_busy == best_is_busy && call->id > best->id))
+            best = call;
+    }
+    return best;
+}
+
+/* Whether that client is to be asked in the modern way: within a request of its own, or never. */
+static bool is_for_modern(const struct hf_runtime *runtime, const struct hf_call *origin,
+                          const struct hf_session *session)
+{
+    bool some_modern = false;
+    const struct hf_call *call;
+    if (origin && origin->session)
+        return origin->is_modern;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session == session && !call->is_modern)
+            return false;
+        some_modern |= call->session == session;
+    }
+    return some_modern || !session->has_greeted;
+}
+
+static void add_ask(struct hf_park *park, struct hf_runtime *runtime,
+                    const struct hf_method *method, const struct hf_msg *msg)
+{
+    struct hf_ask *ask = hf_new(struct hf_ask);
+    struct hf_buf request = hf_draft();
+    hf_buf_printf(&request, "{\"method\":\"%s\"", method->name);
+    if (msg->params.p) {
+        hf_buf_add_str(&request, ",\"params\":");
+        hf_buf_add(&request, msg->params);
+    }
+    hf_buf_add_char(&request, '}');
+    ask->session = park->session;
+    ask->runtime = runtime;
+    ask->server_id = hf_span_dup(msg->id);
+    ask->park = park;
+    ask->method = method->id;
+    ask->key = ++park->last_key;
+    ask->request = hf_span_dup(hf_buf_span(&request));
+    keep(park, sizeof *ask + hf_buf_len(&request));
+    hf_buf_done(&request);
+    hf_link_init(&ask->in_session);
+    hf_list_push(&park->asks, &ask->in_park);
+    hf_list_push(&runtime->asks, &ask->in_runtime);
+    runtime->ask_count++;
+    hf_park_gather(park);
+}
+
+bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
+                   const struct hf_method *method, const struct hf_msg *msg)
+{
+    struct hf_engine *engine = session->engine;
+    if (!is_for_modern(runtime, origin, session))
+        return false;
+    const bool is_known = method->id == HF_METHOD_SAMPLING || method->id == HF_METHOD_ELICITATION ||
+                          method->id == HF_METHOD_ROOTS;
+    struct hf_call *call = carrier_among(runtime, session, method->id, msg->params);
+    if (origin && origin->session)
+        call = may_carry(origin, session) &&
+                       hf_can_be_asked(capabilities_of(origin), method->id, msg->params)
+                   ? origin
+                   : NULL;
+    if (!is_known || !call) {
+        hf_tell_error(runtime, msg->id, -32601,
+                      "the client did not declare this capability, or is not in a call in which "
+                      "it can be asked this");
+        return true;
+    }
+    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
+    if (!may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
+        (newest && newest->number >= ROUNDS_MAX)) {
+        hf_tell_error(runtime, msg->id, -32603,
+                      "holdfast keeps too many questions of servers already");
+        return true;
+    }
+    add_ask(call->park ? call->park : new_park(call), runtime, method, msg);
+    return true;
+}
+
+/* ---- a server that wants something done before it runs the call at all ---- */
+
+bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg)
+{
+    static const int url_elicitation_required = -32042;
+    struct hf_engine *engine = call->engine;
+    const struct hf_span wanted = hf_json_path(
+        msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("elicitations") });
+    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
+    int64_t code;
+    if (msg->kind != HF_MSG_ERROR ||
+        !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) ||
+        code != url_elicitation_required || hf_json_type(wanted) != HF_JSON_ARRAY)
+        return false;
+    if (!hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
+        !may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n))
+        return false;
+    struct hf_buf requests = hf_draft();
+    unsigned key = call->park ? call->park->last_key : 0;
+    bool can = true;
+    for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it);) {
+        can &= hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value);
+        hf_buf_printf(&requests,
+                      "%s\"elicitation-%u\":{\"method\":\"elicitation/create\","
+                      "\"params\":%.*s}",
+                      hf_buf_len(&requests) ? "," : "", ++key, HF_FMT(it.value));
+    }
+    can &= hf_buf_len(&requests) > 0;
+    if (can) {
+        struct hf_park *park = call->park ? call->park : new_park(call);
+        const struct hf_server *server = call->slot->server;
+        park->last_key = key;
+        park->is_anew = true;
+        park->is_gathering = false;
+        refuse_asks(park, true, "the call has ended");
+        hf_call_pause(call);
+        call->slot = NULL;
+        put_question(park, hf_buf_span(&requests), info_of(server));
+    }
+    hf_buf_done(&requests);
+    return can;
+}
+
+/* ---- what becomes of the call ---- */
+
+static void finish(struct hf_park *park, struct hf_buf *rest, int code)
+{
+    const struct hf_saying said = { rest->p + rest->start, hf_buf_len(rest), code };
+    (void)let_go(park);
+    park->is_gathering = false;
+    refuse_asks(park, true, "the call has ended");
+    say_to_waiters(park, &said);
+    park->end = (struct hf_saying) { NULL, 0, code };
+    if (may_keep(park->session->engine, said.length)) {
+        park->end.rest = hf_span_dup(hf_buf_span(rest));
+        park->end.length = said.length;
+        keep(park, said.length);
+    }
+    hf_park_rearm(park);
+}
+
+void hf_park_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_buf rest = hf_draft();
+    int code = 0;
+    hf_modern_add_rest(&rest, call, msg, &code);
+    finish(call->park, &rest, code);
+    hf_buf_done(&rest);
+    hf_call_end(call);
+}
+
+/* It goes back to where it was before the last retry came: never sent, and to be asked for again.
+ */
+static void lay_aside(struct hf_park *park)
+{
+    hf_park_newest(park)->is_answered = false;
+    hf_call_pause(park->call);
+    park->call->slot = NULL;
+    hf_park_rearm(park);
+}
+
+bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts)
+{
+    struct hf_park *park = call->park;
+    struct hf_buf rest = hf_draft();
+    hf_buf_add_str(&rest, ",\"error\":");
+    hf_error_write(&rest, error, facts);
+    hf_buf_add_char(&rest, '}');
+    const bool may_come_again = park->is_anew && !hf_error_dispatched(error);
+    if (may_come_again) {
+        const struct hf_saying said = { rest.p + rest.start, hf_buf_len(&rest),
+                                        hf_error_code(error) };
+        say_to_waiters(park, &said);
+        lay_aside(park);
+    } else {
+        finish(park, &rest, hf_error_code(error));
+    }
+    hf_buf_done(&rest);
+    return may_come_again;
+}
+
+void hf_park_left(struct hf_call *call)
+{
+    struct hf_park *park = call->park;
+    if (call->stage != HF_CALL_JOINED) { /* before its client was told of any question */
+        assert(call == park->call && hf_linked(&call->in_session));
+        (void)let_go(park);
+        forget(park, "the call has ended");
+        return;
+    }
+    hf_unlink(&call->link);
+    call->park = NULL;
+    if (!hf_list_empty(&park->waiters))
+        return;
+    assert(park->call);
+    const enum hf_call_stage stage = park->call->stage;
+    if (park->is_anew && (stage == HF_CALL_WAITING || stage == HF_CALL_QUEUED))
+        lay_aside(park);
+    else
+        hf_park_rearm(park);
+}
+
+void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token)
+{
+    struct hf_call *waiter;
+    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link) {
+        if (waiter->token.p)
+            hf_send_spliced(waiter->session, waiter->via, msg->text, token, waiter->token);
+    }
+}
+
+uint64_t hf_park_via(const struct hf_call *call)
+{
+    const struct hf_link *waiters = &call->park->waiters;
+    return hf_list_empty(waiters) ? 0 : HF_ITEM(waiters->prev, struct hf_call, link)->via;
+}
+
+/* ---- sessions ---- */
+
+void hf_parks_drop(struct hf_session *session, const char *why)
+{
+    struct hf_park *park;
+    HF_LIST_EACH_SAFE (park, &session->parks, struct hf_park, link) {
+        const bool is_attached = park->call && hf_linked(&park->call->in_session);
+        if (!is_attached && hf_list_empty(&park->waiters))
+            give_up(park, why);
+    }
+}
+
+/* holdfast stops: what nobody waits for is not waited for, but whoever comes before the end is told
+ * the truth. */
+void hf_parks_stop(struct hf_session *session)
+{
+    struct hf_park *park;
+    HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
+        struct hf_call *call = park->call;
+        if (!call || call->stage == HF_CALL_ASKING || hf_linked(&call->in_session) ||
+            !hf_list_empty(&park->waiters))
+            continue;
+        const struct hf_error_facts facts = {
+            .sentence = HF_SPAN("holdfast is shutting down and the call was cancelled at its "
+                                "server, which had asked something in the middle of it. It may "
+                                "have run in part: check its effect."),
+            .reason = HF_SPAN("shutting_down"),
+            .server = hf_span_of(park->server),
+            .generation = park->generation,
+            .evidence = HF_EVIDENCE_DISPATCHED,
+            .retry_after_ms = -1,
+        };
+        park->is_anew = false;
+        (void)hf_park_failed(call, HF_ERROR_OUTCOME_UNKNOWN, &facts);
+        refuse_asks(park, false, "holdfast is shutting down");
+        hf_call_cancel(call, HF_SPAN("\"holdfast is shutting down\""));
+    }
+}

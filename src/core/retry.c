@@ -1,0 +1,282 @@
+/* retry.c - a modern client comes back with a requestState: the call it continues is found, its
+ * server gets the answers, and the client waits for what becomes of it (park.c).
+ *
+ * A retry is never a new call. What cannot be matched with a parked call is refused, or goes to a
+ * modern server, whose state it may be; a legacy server never sees it. */
+#include <assert.h>
+#include <stdio.h>
+#include "core/state.h"
+
+enum { STATE_MAX = 512 }; /* ours are shorter */
+
+/* ---- what a state is bound to ---- */
+
+static void feed(struct hf_sha256 *hash, struct hf_span part)
+{
+    char length[32];
+    char *line = hf_span_dup(part); /* calls are kept on one line: the same text, both times */
+    (void)snprintf(length, sizeof length, "%zu:", part.n);
+    hf_msg_to_one_line(line, part.n);
+    hf_sha256_feed(hash, hf_span_of(length));
+    hf_sha256_feed(hash, (struct hf_span) { line, part.n });
+    hf_free(line);
+}
+
+void hf_park_bind(const struct hf_session *session, const struct hf_method *method,
+                  struct hf_span params, uint8_t ret_bound[HF_SHA256_SIZE])
+{
+    const bool is_read = method->id == HF_METHOD_RESOURCES_READ;
+    char caller[32];
+    struct hf_sha256 hash;
+    (void)snprintf(caller, sizeof caller, "%llu", (unsigned long long)session->number);
+    hf_sha256_init(&hash);
+    feed(&hash, hf_span_of(caller));
+    feed(&hash, hf_span_of(method->name));
+    feed(&hash, hf_json_get(params, is_read ? HF_SPAN("uri") : HF_SPAN("name")));
+    feed(&hash, hf_json_get(params, HF_SPAN("arguments")));
+    hf_sha256_end(&hash, ret_bound);
+}
+
+/* False: the request carries none. */
+static bool read_state(const struct hf_session *session, const struct hf_method *method,
+                       const struct hf_msg *msg, enum hf_seal_verdict *ret_verdict,
+                       struct hf_seal *ret_seal)
+{
+    const struct hf_span raw = hf_park_is_for(method)
+                                   ? hf_json_get(msg->params, HF_SPAN("requestState"))
+                                   : (struct hf_span) { NULL, 0 };
+    uint8_t bound[HF_SHA256_SIZE];
+    struct hf_buf text;
+    if (!raw.p)
+        return false;
+    hf_buf_init(&text, STATE_MAX);
+    *ret_verdict = HF_SEAL_NONE;
+    if (hf_json_unescape(raw, &text)) {
+        hf_park_bind(session, method, msg->params, bound);
+        *ret_verdict = hf_seal_read(hf_buf_span(&text), session->engine->secret, bound, ret_seal);
+    }
+    hf_buf_done(&text);
+    return true;
+}
+
+/* ---- a state that is not good ---- */
+
+static void refuse_lost(struct hf_session *session, const struct hf_msg *msg,
+                        const struct hf_server *server)
+{
+    const struct hf_error_facts facts = {
+        .sentence = HF_SPAN("This requestState continues a call of another holdfast, or of this "
+                            "one before it was restarted. The call was sent and what became of "
+                            "it is not known: check its effect before calling again."),
+        .reason = HF_SPAN("holdfast_restarted"),
+        .server = hf_span_of(server->name),
+        .generation = server->generation,
+        .evidence = HF_EVIDENCE_DISPATCHED,
+        .retry_after_ms = -1,
+    };
+    hf_send_failure(session, session->via, msg->id, HF_ERROR_OUTCOME_UNKNOWN, &facts);
+}
+
+bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
+                      const struct hf_msg *msg, const struct hf_server *server,
+                      bool *ret_carries_state)
+{
+    enum hf_seal_verdict verdict;
+    struct hf_seal seal;
+    *ret_carries_state = false;
+    if (!session->is_taking_modern || !read_state(session, method, msg, &verdict, &seal))
+        return false;
+    *ret_carries_state = true;
+    if (server->era == HF_ERA_MODERN || (server->era == HF_ERA_UNKNOWN && verdict == HF_SEAL_NONE))
+        return false;
+    if (verdict == HF_SEAL_OTHER)
+        refuse_lost(session, msg, server);
+    else
+        hf_send_error(session, msg->id, -32602,
+                      "Invalid requestState: it was changed, or given to another client, or for "
+                      "another tool or other arguments. Nothing was sent; send it exactly as it "
+                      "came, with the same request, or call again without it.");
+    return true;
+}
+
+bool hf_retry_misplaced(struct hf_call *call)
+{
+    if (!call->carries_state || call->slot->current->is_modern)
+        return false;
+    hf_send_call_error(call, -32602,
+                       "Invalid requestState: this server gives none. Nothing was sent; call again "
+                       "without it.");
+    hf_call_end(call);
+    return true;
+}
+
+/* ---- a good one ---- */
+
+static struct hf_park *park_of(const struct hf_session *session, uint64_t number)
+{
+    struct hf_park *park;
+    HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
+        if (park->number == number)
+            return park;
+    }
+    return NULL;
+}
+
+static struct hf_round *round_of(const struct hf_park *park, uint32_t number)
+{
+    struct hf_round *round;
+    HF_LIST_EACH (round, &park->rounds, struct hf_round, link) {
+        if (round->number == number)
+            return round;
+    }
+    return NULL;
+}
+
+enum answers { ALL_THERE, SOME_MISSING, SOME_WRONG };
+
+static enum answers look_at_answers(const struct hf_park *park, const struct hf_round *round,
+                                    struct hf_span responses)
+{
+    enum answers found = ALL_THERE;
+    const struct hf_ask *ask;
+    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round != round->number)
+            continue;
+        const struct hf_span response = hf_park_response(responses, ask);
+        if (response.p && hf_json_type(response) != HF_JSON_OBJECT)
+            return SOME_WRONG;
+        if (!response.p)
+            found = SOME_MISSING;
+    }
+    return found;
+}
+
+static void tell_answers(struct hf_park *park, const struct hf_round *round,
+                         struct hf_span responses)
+{
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round != round->number)
+            continue;
+        struct hf_buf draft = hf_draft();
+        hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
+        hf_buf_add(&draft, hf_park_response(responses, ask));
+        hf_buf_add_char(&draft, '}');
+        hf_tell(ask->runtime, hf_keep(park->session->engine, &draft));
+        hf_ask_end(ask);
+    }
+}
+
+static bool join(struct hf_park *park, const struct hf_method *method, const struct hf_msg *msg)
+{
+    struct hf_session *session = park->session;
+    struct hf_call *waiter = hf_call_new(session, method, msg);
+    if (!waiter)
+        return false;
+    const struct hf_span token = hf_json_get(hf_era_meta(msg), HF_SPAN("progressToken"));
+    if (token.p)
+        waiter->token = (struct hf_span) { waiter->text + (token.p - msg->text.p), token.n };
+    waiter->stage = HF_CALL_JOINED;
+    waiter->slot = park->call->slot;
+    waiter->park = park;
+    hf_list_push(&park->waiters, &waiter->link);
+    session->last_dispatch_ms = session->engine->now_ms;
+    hf_park_set_capabilities(park, waiter->capabilities);
+    return true;
+}
+
+/* The server wanted something done before it ran the call: that is over, and it is sent to it now.
+ * False: it cannot be, and the client was told. */
+static bool find_place(struct hf_park *park, const struct hf_msg *msg)
+{
+    struct hf_session *session = park->session;
+    struct hf_server *server = hf_server_find(session->engine, hf_span_of(park->server));
+    struct hf_slot *slot = server ? hf_slot_for(server, session, true) : NULL;
+    if (slot)
+        park->call->slot = slot;
+    else if (server)
+        hf_refuse(session, msg->id, server, HF_ERROR_OVERLOADED, "max_runtimes",
+                  "This server already runs once for each of as many clients as maxRuntimes "
+                  "allows; the call was not sent.");
+    else
+        hf_send_error(session, msg->id, -32602, "The server \"%s\" was removed from the config",
+                      park->server);
+    return slot;
+}
+
+static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_method *method,
+                  const struct hf_msg *msg, struct hf_span responses, bool is_first)
+{
+    const bool is_aside = park->call->stage == HF_CALL_ASKING;
+    if ((is_aside && !find_place(park, msg)) || !join(park, method, msg))
+        return;
+    if (is_first) {
+        round->is_answered = true;
+        tell_answers(park, round, responses);
+        if (is_aside) {
+            hf_park_rearm(park);
+            hf_call_continue(park->call); /* may answer, and lay it aside again */
+            return;
+        }
+        hf_call_stop_clock(park->call, false);
+        hf_park_gather(park);
+    }
+    hf_park_rearm(park);
+}
+
+static void take_retry(struct hf_park *park, struct hf_round *round, const struct hf_method *method,
+                       const struct hf_msg *msg)
+{
+    struct hf_session *session = park->session;
+    const struct hf_span responses = hf_json_get(msg->params, HF_SPAN("inputResponses"));
+    const bool is_first = !round->is_answered;
+    const struct hf_round *next = round_of(park, round->number + 1);
+    uint8_t digest[HF_SHA256_SIZE];
+    hf_sha256(responses.p ? responses : HF_SPAN(""), digest);
+    const enum answers answers = look_at_answers(park, round, responses);
+    if ((responses.p && hf_json_type(responses) != HF_JSON_OBJECT) || answers == SOME_WRONG) {
+        hf_send_error(session, msg->id, -32602,
+                      "Invalid inputResponses: an object is needed, with an object for each key "
+                      "of inputRequests. The call still waits for it.");
+        return;
+    }
+    if (is_first && answers == SOME_MISSING) { /* the revision: ask again rather than refuse */
+        hf_park_say(session, session->via, msg->id, &round->question);
+        return;
+    }
+    if (!is_first && !hf_digest_same(digest, round->digest)) {
+        hf_refuse(session, msg->id, hf_server_find(session->engine, hf_span_of(park->server)),
+                  HF_ERROR_KEY_CONFLICT, "answered_before",
+                  "This requestState was answered before, with other inputResponses; these did "
+                  "not reach the server. Send the first ones again to hear what became of it.");
+        return;
+    }
+    memcpy(round->digest, digest, sizeof digest);
+    if (!next && park->call) {
+        go_on(park, round, method, msg, responses, is_first);
+        return;
+    }
+    round->is_answered = true;
+    tell_answers(park, round, responses);
+    hf_park_say(session, session->via, msg->id, next ? &next->question : &park->end);
+}
+
+bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
+                    const struct hf_msg *msg)
+{
+    enum hf_seal_verdict verdict;
+    struct hf_seal seal;
+    if (!session->is_taking_modern || !read_state(session, method, msg, &verdict, &seal) ||
+        verdict != HF_SEAL_GOOD)
+        return false;
+    struct hf_park *park = park_of(session, seal.call);
+    struct hf_round *round = park ? round_of(park, seal.round) : NULL;
+    if (round)
+        take_retry(park, round, method, msg);
+    else
+        hf_send_error(session, msg->id, -32602,
+                      "This requestState has expired: nobody came back in time, and the call was "
+                      "cancelled at its server. It may have run in part: check its effect before "
+                      "calling again without it.");
+    return true;
+}
