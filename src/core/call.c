@@ -308,6 +308,17 @@ static bool leave_runtime(struct hf_call *call)
     return half_written;
 }
 
+/* A call has gone: there may be room for another, or it was the last that was waited for. */
+static void left(struct hf_runtime *before)
+{
+    if (before->is_settled)
+        return;
+    hf_runtime_maybe_drained(before);
+    hf_check_call_ended(before);
+    if (before == before->slot->current && before->slot->waiting)
+        hf_slot_flush(before->slot);
+}
+
 void hf_call_end(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
@@ -332,12 +343,8 @@ void hf_call_end(struct hf_call *call)
     call->session = NULL;
     if (!stays)
         bury_call(call);
-    if (runtime && !runtime->is_settled) {
-        hf_runtime_maybe_drained(runtime);
-        hf_check_call_ended(runtime);
-        if (runtime == runtime->slot->current && runtime->slot->waiting)
-            hf_slot_flush(runtime->slot);
-    }
+    if (runtime)
+        left(runtime);
     if (session)
         hf_session_maybe_settle(session);
 }
@@ -454,14 +461,6 @@ static struct hf_runtime *step_out(struct hf_call *call)
     return before;
 }
 
-static void left(struct hf_runtime *before)
-{
-    hf_runtime_maybe_drained(before);
-    hf_check_call_ended(before);
-    if (before == before->slot->current && before->slot->waiting)
-        hf_slot_flush(before->slot); /* it left a place */
-}
-
 void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 {
     struct hf_runtime *before = step_out(call);
@@ -505,13 +504,15 @@ void hf_call_continue(struct hf_call *call)
 static void send_again(struct hf_call *call)
 {
     struct hf_server *server = call->slot->server;
-    const uint64_t generation = call->runtime->generation;
+    struct hf_runtime *before = call->runtime;
     (void)leave_runtime(call);
     call->runtime = NULL;
     server->resends++;
-    hf_note(call->engine, HF_NOTE_INFO, server, generation, "resend evidence=%s sends=%u method=%s",
-            hf_evidence_name(call->evidence), call->history.sends, call->method->name);
+    hf_note(call->engine, HF_NOTE_INFO, server, before->generation,
+            "resend evidence=%s sends=%u method=%s", hf_evidence_name(call->evidence),
+            call->history.sends, call->method->name);
     hf_call_arrive(call, call->slot);
+    left(before);
 }
 
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)

@@ -57,7 +57,11 @@ enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
     if (facts.status == 0)
         return by_sent[facts.sent];
     const bool is_vouched = facts.is_vouched && facts.status >= 400;
-    if (is_vouched || facts.status == 421 || facts.status == 425)
+    if (is_vouched)
+        return HF_HTTP_REFUSED;
+    if (facts.is_cut)
+        return HF_HTTP_DISPATCHED;
+    if (facts.status == 421 || facts.status == 425)
         return HF_HTTP_REFUSED;
     if (facts.status >= 300 && facts.status < 400) /* we follow no redirects */
         return HF_HTTP_REJECTED_LATE;

@@ -47,6 +47,7 @@ struct hf_http_facts { /* of an exchange that ended without a JSON-RPC response 
     int status;       /* 0: no whole head of an answer came */
     bool had_session; /* it carried a session id of theirs, in a header or in the URL */
     bool is_vouched;  /* the operator says that with this status it never ran (refusedStatus) */
+    bool is_cut;      /* the body did not come whole: that response may have been in it */
 };
 
 enum hf_http_verdict {

@@ -42,7 +42,8 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
 
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
 {
-    if (!runtime->has_capability[part] || runtime->is_frozen || runtime->remote.is_renewing)
+    if (!runtime->has_capability[part] || runtime->is_frozen || runtime->remote.is_renewing ||
+        runtime->remote.initialized) /* a server that is being greeted is listed in a moment */
         return;
     if (runtime->listing[part].building)
         runtime->listing[part].is_dirty = true;
@@ -119,8 +120,7 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
-    if (msg->kind != HF_MSG_RESULT && !renews && !runtime->was_probed &&
-        runtime->server->settings.era == HF_ERA_UNKNOWN) {
+    if (msg->kind != HF_MSG_RESULT && hf_probe_may_help(runtime)) {
         hf_probe_begin(runtime); /* perhaps it has moved on since it was last asked */
         return;
     }

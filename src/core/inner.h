@@ -104,6 +104,8 @@ void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct
 
 /* probe.c */
 void hf_probe_begin(struct hf_runtime *runtime);
+/* Its initialize failed, and it was not asked yet whether it has moved on. */
+bool hf_probe_may_help(const struct hf_runtime *runtime);
 void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_probe_is_legacy(struct hf_runtime *runtime);
 void hf_probe_sign_of_life(struct hf_runtime *runtime);

@@ -6,10 +6,18 @@
  * is started again without it, and that is nobody's failure. */
 #include "core/state.h"
 
+bool hf_probe_may_help(const struct hf_runtime *runtime)
+{
+    return runtime->server->settings.era == HF_ERA_UNKNOWN && !runtime->was_probed &&
+           !runtime->remote.is_renewing && !runtime->remote.is_sse;
+}
+
 void hf_probe_begin(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     hf_runtime_event(runtime, HF_RUNTIME_EV_PROBE);
+    hf_free(runtime->remote.session_id); /* given with an initialize that was not accepted */
+    runtime->remote.session_id = NULL;
     runtime->was_probed = runtime->is_probing = true;
     (void)hf_call_ours(runtime, HF_FOR_PROBE, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
     if (!runtime->is_remote)

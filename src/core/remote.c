@@ -153,16 +153,21 @@ void hf_remote_dispatch(struct hf_call *call)
     call->post = hf_post_new(call->runtime, HF_POST_MESSAGE, call);
 }
 
+static void end_within_stall(struct hf_post *post)
+{
+    struct hf_engine *engine = post->runtime->server->engine;
+    hf_timer_set(&engine->timers, &post->timer,
+                 engine->now_ms + post->runtime->server->settings.stall_ms);
+}
+
 static struct hf_post *tell(struct hf_runtime *runtime, struct hf_span message)
 {
     struct hf_post *post = hf_post_new(runtime, HF_POST_MESSAGE, NULL);
-    struct hf_engine *engine = runtime->server->engine;
     post->owned = hf_span_dup(message);
     post->owned_length = message.n;
     runtime->told_bytes += message.n;
     runtime->told_count++;
-    hf_timer_set(&engine->timers, &post->timer,
-                 engine->now_ms + runtime->server->settings.stall_ms);
+    end_within_stall(post);
     return post;
 }
 
@@ -200,6 +205,8 @@ void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version)
     hf_buf_done(&plain);
     remote->initialized =
         tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    /* nothing goes on without it: its time is that of the whole start */
+    hf_timer_clear(&runtime->server->engine->timers, &remote->initialized->timer);
 }
 
 /* ---- coming and going ---- */
@@ -309,6 +316,7 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
         return;
     if (post == remote->initialized) { /* it has arrived, whatever else comes of it */
         remote->initialized = NULL;
+        end_within_stall(post);
         hf_hello_introduced(runtime);
     }
     if (post->call && post->call->purpose == HF_FOR_HELLO) {
@@ -319,10 +327,10 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
         remote->has_served |= post->call->purpose == HF_FOR_CLIENT;
     }
     if (post == remote->listen && is_stream) {
-        if (remote->was_listening && !remote->listen_id)
+        if (remote->listened == post->session && !remote->listen_id)
             for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
                 hf_list_again(runtime, part); /* what it said meanwhile is lost */
-        remote->was_listening = true;
+        remote->listened = post->session;
     }
 }
 

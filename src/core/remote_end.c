@@ -37,8 +37,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
         hf_probe_is_legacy(runtime);
         return;
     }
-    if (!was_probe && !runtime->was_probed && !runtime->remote.is_renewing &&
-        server->settings.era == HF_ERA_UNKNOWN && says_other_era(end->status)) {
+    if (!was_probe && hf_probe_may_help(runtime) && says_other_era(end->status)) {
         hf_probe_begin(runtime);
         return;
     }
@@ -70,8 +69,8 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
     if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
         hf_check_answered(runtime);
     if (purpose == HF_FOR_DOUBT)
-        hf_remote_doubt_resolved(runtime,
-                                 end->status >= 400 && end->status < 500 ? end->status : 0);
+        hf_remote_doubt_resolved(
+            runtime, end->is_whole && end->status >= 400 && end->status < 500 ? end->status : 0);
 }
 
 /* For people. The server's own reason may be about another of its runtimes by now. */
@@ -93,12 +92,16 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
         .status = end->status,
         .had_session = had_session,
         .is_vouched = hf_status_in(&settings->refused_status, end->status),
+        .is_cut = !end->is_whole,
     };
     const enum hf_http_verdict verdict = hf_http_verdict(facts);
     char why[REASON_MAX];
     describe_end(end, why);
     switch (verdict) {
-    case HF_HTTP_UNSENT: hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why); break;
+    case HF_HTTP_UNSENT:
+        call->history.sends -= call->extent.begun; /* as it turned out, it was not */
+        hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why);
+        break;
     case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true, why); break;
     case HF_HTTP_REFUSED: hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why); break;
     case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true, why); break;
@@ -166,7 +169,9 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         return;
     if (is_current)
         report(runtime, call, end);
-    if (is_current && had_session && end->status == 404 && !hf_call_is_hello(call))
+    const bool may_be_answer = call && !end->is_whole; /* it may have stood in what is missing */
+    if (is_current && had_session && end->status == 404 && !hf_call_is_hello(call) &&
+        !may_be_answer)
         hf_remote_session_gone(runtime, 404);
     if (was_initialized)
         hf_hello_introduced(runtime);

@@ -137,7 +137,6 @@ static void renew(struct hf_runtime *runtime)
     hf_timer_clear(&server->engine->timers, &remote->listen_again);
     if (remote->listen)
         hf_post_abort(remote->listen);
-    remote->was_listening = false;
     remote->listen_refusal = 0;
     hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
     end_ours(runtime);
@@ -249,7 +248,7 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
         return;
     }
     const bool has_none = end->status == 405 || end->status == 501 ||
-                          (is_refusal && !remote->was_listening) ||
+                          (is_refusal && !remote->listened) ||
                           (end->status && end->status < 300 && !post->is_stream);
     if (has_none || runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
         return;

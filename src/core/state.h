@@ -232,8 +232,8 @@ struct hf_remote { /* what only a runtime with a remote server has */
     bool is_correcting;    /* its tools are listed again: what we said of one was wrong */
     struct hf_post *listen, *initialized;
     struct hf_call *doubt; /* the ping that tells whether the session is known */
-    bool was_listening;
-    char *listen_id; /* last event of the server's own stream */
+    uint64_t listened; /* the session in which it last had a stream of its own; 0: it never had */
+    char *listen_id;   /* last event of the server's own stream */
     unsigned listen_failures;
     int listen_refusal; /* the status with which it was last refused; 0: it was not */
     struct hf_timer listen_again;

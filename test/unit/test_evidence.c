@@ -158,7 +158,7 @@ enum { STATUS_END = 600 };
 
 static enum hf_http_verdict http(enum hf_sent sent, int status, bool had_session, bool is_vouched)
 {
-    return hf_http_verdict((struct hf_http_facts) { sent, status, had_session, is_vouched });
+    return hf_http_verdict((struct hf_http_facts) { sent, status, had_session, is_vouched, false });
 }
 
 static bool is_one_of(int status, const int *list)
@@ -197,6 +197,17 @@ TEST(every_status_with_every_fact_beside_it_is_judged_as_the_design_says)
                 CHECK(http((enum hf_sent)sent, status, had_session, vouched) ==
                       by_design((enum hf_sent)sent, status, had_session, vouched));
             }
+}
+
+TEST(a_status_whose_body_was_cut_proves_nothing_unless_the_operator_vouches)
+{
+    for (int status = 200; status < STATUS_END; status++)
+        for (int facts = 0; facts < 4; facts++) {
+            const bool had_session = facts & 1, vouched = facts & 2;
+            CHECK(hf_http_verdict((struct hf_http_facts) { HF_SENT_WHOLE, status, had_session,
+                                                           vouched, true }) ==
+                  (vouched && status >= 400 ? HF_HTTP_REFUSED : HF_HTTP_DISPATCHED));
+        }
 }
 
 TEST(no_5xx_and_no_success_proves_anything_unless_the_operator_vouches)
