@@ -58,7 +58,6 @@ static const struct excuse slot_excuses[] = {
     SLOT(CONNECTED, CALL, CALLS_JUST_WAIT),
     SLOT(RECONNECTING, CALL, CALLS_JUST_WAIT),
     SLOT(CONNECTED, GONE, "a connected slot has a runtime that is not gone"),
-    SLOT(PERMANENTLY_FAILED, SPENT, "a probe is not charged, so it cannot spend"),
 };
 
 #define ONLY_CURRENT_DRAINS "only the current runtime is drained, once, and it is past its start"
@@ -76,7 +75,8 @@ static const struct excuse runtime_excuses[] = {
     RUNTIME(CLOSING, CLOSE, ONLY_ATTEMPTS_CLOSE),
     RUNTIME(TERMING, CLOSE, ONLY_ATTEMPTS_CLOSE),
     RUNTIME(KILLING, CLOSE, ONLY_ATTEMPTS_CLOSE),
-    RUNTIME(DRAINING, KILL, "who is draining is neither current nor an attempt: time kills it"),
+    RUNTIME(PROBING, DRAIN, ONLY_CURRENT_DRAINS),
+    RUNTIME(PROBING, GREETED, "no server here speaks the modern era"),
 };
 
 struct machine { /* what both tables have in common */

@@ -1,211 +1,9 @@
 /* checks.c - the promises that can be seen in the engine itself, after every event.
  *
- * What clients are told is judged in judge.c and world.c by the world alone; here the engine's own
- * books are read: whether they balance, whether anything waits for nothing, whether an old
- * generation moved anything, and whether news went out exactly when the lists changed. */
+ * What clients are told is judged in judge.c and world.c by the world alone; here the engine itself
+ * is looked at: whether its books balance (books.c), whether an old generation moved anything, and
+ * whether news went out exactly when the lists changed. */
 #include "sim.h"
-
-/* ---- books ---- */
-
-struct tally { /* what is found by walking, to be held against what is counted */
-    size_t timers, calls, held;
-    uint64_t bytes;
-};
-
-/* Limits that were lowered hold for what comes, not for what is there. */
-static bool was_changed(const struct hf_server *server)
-{
-    return ((const struct instance *)server->shell)->was_changed;
-}
-
-static size_t armed(const struct hf_timer *timer)
-{
-    return timer->at_ms != 0;
-}
-
-static void check_call_table(struct sim *sim, struct tally *tally)
-{
-    const struct hf_engine *engine = sim->engine;
-    for (uint32_t i = 0, left = engine->call_count; left && i < engine->call_cap; i++) {
-        const struct hf_call *call = engine->calls[i];
-        if (!call)
-            continue;
-        left--;
-        tally->calls++;
-        tally->timers += armed(&call->timer);
-        if (call->stage != HF_CALL_ENDED)
-            tally->bytes += call->text_length;
-        tally->held += call->stage == HF_CALL_HELD;
-        if (call->stage == HF_CALL_ENDED && call->timer.at_ms)
-            sim_broken(sim, PROMISE_INNER, "a call that ended still has a timer");
-    }
-    if (tally->calls != engine->call_count || tally->held != engine->held_count)
-        sim_broken(sim, PROMISE_INNER, "calls in the table and their counts differ");
-    if (tally->bytes != engine->held_bytes)
-        sim_broken(sim, PROMISE_P12, "held_bytes is %llu, calls hold %llu",
-                   (unsigned long long)engine->held_bytes, (unsigned long long)tally->bytes);
-}
-
-static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, struct tally *tally)
-{
-    const struct hf_settings *settings = &runtime->server->settings;
-    const enum hf_runtime_state state = runtime->machine.state;
-    uint32_t of_clients = 0;
-    const struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        of_clients += call->session != NULL;
-        if (call->runtime != runtime || call->stage < HF_CALL_QUEUED ||
-            call->stage == HF_CALL_ENDED)
-            sim_broken(sim, PROMISE_INNER, "a call is in a runtime that it is not of");
-    }
-    tally->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
-                     armed(&runtime->check) + armed(&runtime->stall);
-    if (of_clients != runtime->in_flight)
-        sim_broken(sim, PROMISE_INNER, "in_flight is %u, and there are %u", runtime->in_flight,
-                   of_clients);
-    if (settings->max_in_flight && runtime->in_flight > settings->max_in_flight &&
-        !was_changed(runtime->server))
-        sim_broken(sim, PROMISE_P12, "more calls in flight than max_in_flight");
-    if (runtime->is_silent && runtime->taken_back >= 0 && !runtime->is_loss_pending &&
-        !hf_list_empty(&runtime->calls))
-        sim_broken(sim, PROMISE_P1, "a runtime that cannot answer any more has calls");
-    if (state >= HF_RUNTIME_DRAINING && !runtime->stay.at_ms && !runtime->eof.at_ms)
-        sim_broken(sim, PROMISE_P9, "nothing bounds the stay of a runtime that is %s",
-                   hf_runtime_state_name(state));
-    if (runtime->is_loss_pending && !runtime->eof.at_ms)
-        sim_broken(sim, PROMISE_P1, "nothing bounds how long a loss may wait for its exit");
-    if (state < HF_RUNTIME_LIVE && !runtime->start.at_ms && !runtime->server->is_clients_own)
-        sim_broken(sim, PROMISE_P8, "nothing bounds the start of a runtime");
-    if (!runtime->is_frozen && !hf_list_empty(&runtime->out) && !runtime->stall.at_ms)
-        sim_broken(sim, PROMISE_P12, "nothing bounds how long a pipe may take no byte");
-}
-
-/* ---- slots ---- */
-
-static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
-{
-    uint32_t count = 0;
-    const bool is_stuck = slot->machine.state == HF_SLOT_RECONNECTING && !hf_slot_has_attempt(slot);
-    const struct hf_turn *turn;
-    HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
-        const struct hf_call *call;
-        HF_LIST_EACH (call, &turn->calls, struct hf_call, link) {
-            uint64_t until = call->wait_until_ms;
-            if (call->end_by_ms && call->end_by_ms < until)
-                until = call->end_by_ms;
-            if (call->stage != HF_CALL_WAITING || call->slot != slot || !call->timer.at_ms)
-                sim_broken(sim, PROMISE_INNER, "a call in a queue does not wait, or for ever");
-            if (is_stuck && slot->due.at_ms > until)
-                sim_broken(sim, PROMISE_P10, "a call waits for an attempt that comes too late");
-            count++;
-        }
-    }
-    return count;
-}
-
-static void check_waiting(struct sim *sim, const struct hf_slot *slot)
-{
-    const struct hf_settings *settings = &slot->server->settings;
-    if (count_waiting(sim, slot) != slot->waiting)
-        sim_broken(sim, PROMISE_INNER, "waiting is not the length of the queue");
-    if (slot->waiting > settings->max_waiting && !was_changed(slot->server))
-        sim_broken(sim, PROMISE_P12, "more calls wait than max_waiting");
-    if (slot->waiting == 0)
-        return;
-    switch (slot->machine.state) {
-    case HF_SLOT_CONNECTING:
-    case HF_SLOT_RECONNECTING: break;
-    case HF_SLOT_CONNECTED:
-        if (!slot->current->is_loss_pending &&
-            (!settings->max_in_flight || slot->current->in_flight < settings->max_in_flight))
-            sim_broken(sim, PROMISE_P8, "a call waits although its server has room for it");
-        break;
-    default:
-        sim_broken(sim, PROMISE_P10, "calls wait for a server that is %s",
-                   hf_slot_state_name(slot->machine.state));
-    }
-}
-
-static void check_slot_state(struct sim *sim, const struct hf_slot *slot)
-{
-    const struct hf_server *server = slot->server;
-    const enum hf_slot_state state = slot->machine.state;
-    const bool has_attempt = hf_slot_has_attempt(slot);
-    if ((state == HF_SLOT_CONNECTED) != (slot->current != NULL))
-        sim_broken(sim, PROMISE_INNER, "%s with%s a current runtime", hf_slot_state_name(state),
-                   slot->current ? "" : "out");
-    if (slot->current && slot->current->machine.state != HF_RUNTIME_LIVE &&
-        !slot->current->is_loss_pending)
-        sim_broken(sim, PROMISE_INNER, "the current runtime is %s",
-                   hf_runtime_state_name(slot->current->machine.state));
-    if (slot->attempt && slot->attempt->machine.state >= HF_RUNTIME_LIVE &&
-        !slot->attempt->is_loss_pending)
-        sim_broken(sim, PROMISE_INNER, "the attempt is %s",
-                   hf_runtime_state_name(slot->attempt->machine.state));
-    if (slot->attempt_waits && hf_list_empty(&slot->runtimes))
-        sim_broken(sim, PROMISE_P10, "an attempt waits for nothing");
-    const bool stands = (state == HF_SLOT_CONNECTING && !has_attempt) ||
-                        (state == HF_SLOT_RECONNECTING && !has_attempt && !slot->due.at_ms);
-    if (stands)
-        sim_broken(sim, PROMISE_P10, "%s, and nothing is going to happen",
-                   hf_slot_state_name(state));
-    if (state == HF_SLOT_PERMANENTLY_FAILED && server->settings.reconnect.probe_ms &&
-        (!server->problem || server->problem_may_pass) && !has_attempt && !slot->due.at_ms &&
-        !was_changed(server))
-        sim_broken(sim, PROMISE_P10, "given up, and no probe will come");
-    const bool is_off = state == HF_SLOT_DISABLED || state == HF_SLOT_DISABLING;
-    if (is_off && (has_attempt || slot->due.at_ms))
-        sim_broken(sim, PROMISE_P9, "an attempt is planned for a server that is %s",
-                   hf_slot_state_name(state));
-    if (!server->wanted && !is_off && state != HF_SLOT_NEW)
-        sim_broken(sim, PROMISE_P9, "%s although it was switched off", hf_slot_state_name(state));
-}
-
-static void check_slot(struct sim *sim, const struct hf_slot *slot, struct tally *tally)
-{
-    unsigned count = 0;
-    tally->timers += armed(&slot->due) + armed(&slot->idle) + armed(&slot->relist);
-    const struct hf_runtime *runtime;
-    HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
-        count++;
-        check_runtime(sim, runtime, tally);
-    }
-    if (count > 1 && !slot->server->settings.overlap && !was_changed(slot->server))
-        sim_broken(sim, PROMISE_P9, "two processes of a server that must not overlap");
-    check_slot_state(sim, slot);
-    check_waiting(sim, slot);
-}
-
-static void check_books(struct sim *sim)
-{
-    struct tally tally = { 0 };
-    check_call_table(sim, &tally);
-    const struct hf_server *server;
-    HF_LIST_EACH (server, &sim->engine->servers, struct hf_server, link) {
-        bool is_offered = false, has_slot = false;
-        uint32_t count = 0;
-        const struct hf_slot *slot;
-        HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
-            count++;
-            check_slot(sim, slot, &tally);
-            has_slot |= !slot->is_removed;
-            is_offered |= !slot->is_removed && hf_slot_is_offered(slot->machine.state);
-        }
-        if (count > server->settings.max_runtimes && !was_changed(server))
-            sim_broken(sim, PROMISE_P12, "more slots than max_runtimes");
-        is_offered = (has_slot ? is_offered : server->wanted) && !server->is_removed;
-        if (is_offered != server->is_published)
-            sim_broken(sim, PROMISE_P7, "%s is %spublished, which its state does not say",
-                       server->name, server->is_published ? "" : "not ");
-    }
-    const struct hf_session *session;
-    HF_LIST_EACH (session, &sim->engine->sessions, struct hf_session, link) {
-        tally.timers += armed(&session->settle);
-    }
-    if (tally.timers != sim->engine->timers.count)
-        sim_broken(sim, PROMISE_INNER, "%zu timers are set, of which %zu have an owner",
-                   sim->engine->timers.count, tally.timers);
-}
 
 /* ---- lists ---- */
 
@@ -256,7 +54,7 @@ static void look(struct sim *sim, struct instance *instance, unsigned changed[HF
     const struct hf_server *server = instance->server;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
         const struct hf_part *now = server ? server->parts[part] : NULL;
-        const bool is_published = server && server->is_published;
+        const bool is_published = server && is_offered(server);
         uint64_t before = instance->seen.is_published ? instance->seen.content[part] : 0;
         if (now != instance->seen.parts[part]) {
             instance->seen.parts[part] = now;
@@ -266,7 +64,7 @@ static void look(struct sim *sim, struct instance *instance, unsigned changed[HF
         }
         changed[told_as(part)] += before != (is_published ? instance->seen.content[part] : 0);
     }
-    instance->seen.is_published = server && server->is_published;
+    instance->seen.is_published = server && is_offered(server);
 }
 
 static void check_news(struct sim *sim)
@@ -333,7 +131,7 @@ void check_before(struct sim *sim, struct hf_runtime *runtime)
         return;
     sim->stale.backoff = runtime->server->backoff;
     sim->stale.state = slot->machine.state;
-    sim->stale.serial = ((struct child *)runtime->shell)->serial;
+    sim->stale.needs_auth = runtime->server->needs_auth;
 }
 
 static void check_stale(struct sim *sim)
@@ -345,6 +143,8 @@ static void check_stale(struct sim *sim)
     const enum hf_slot_state now = slot->machine.state;
     if (memcmp(&sim->stale.backoff, &runtime->server->backoff, sizeof sim->stale.backoff) != 0)
         sim_broken(sim, PROMISE_P5, "an old generation moved the budget");
+    if (sim->stale.needs_auth != runtime->server->needs_auth)
+        sim_broken(sim, PROMISE_P5, "an old generation asks for credentials");
     const bool woke = sim->stale.state == HF_SLOT_DISCONNECTED && now == HF_SLOT_CONNECTING;
     if (now != sim->stale.state && !woke) /* one of its calls, sent again, may wake the server */
         sim_broken(sim, PROMISE_P5, "an old generation moved the state from %s to %s",

@@ -63,8 +63,8 @@ static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *
         client->knows[i] = find_name(client, instance, "put\"", msg->result) != NULL;
         const bool known = server->parts[HF_PART_TOOLS] && server->parts[HF_PART_TOOLS]->count;
         const bool was_offered = instance->seen.is_published; /* before this event */
-        if (client->knows[i] != (known && server->is_published) &&
-            was_offered == server->is_published && instance->lists_tools &&
+        if (client->knows[i] != (known && is_offered(server)) &&
+            was_offered == is_offered(server) && instance->lists_tools &&
             !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping &&
             instance->settings.isolation == HF_ISOLATION_SHARED)
             sim_broken(sim, PROMISE_P7, "the tools of %s are %s the list", server->name,
@@ -126,6 +126,15 @@ static uint64_t least_deadline(const struct request *r)
     return r->call_timeout_ms && end < by ? end : by;
 }
 
+/* It may not be sent again, because it was sent as often as it may. */
+static void judge_last_send(struct sim *sim, const struct request *r)
+{
+    const unsigned sends = r->sends - r->nothings;
+    const bool was_taken = r->byte_taken || r->steal_failed;
+    if (sends < HF_SENDS_MAX && !(was_taken && sends >= HF_SENDS_MAX_ONCE_TAKEN))
+        sim_broken(sim, PROMISE_P3, "request %d was given up after %u sends", r->number, sends);
+}
+
 static void judge_undispatched(struct sim *sim, struct request *r, const struct told *told)
 {
     /* a read that the last server did not have goes on to the next, which never saw it */
@@ -141,6 +150,10 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
                    "request %d was read whole, and its client hears it never was "
                    "sent (%lld, reason %.*s)",
                    r->number, (long long)told->code, HF_FMT(told->reason));
+    if (reason_is(told, "refused_again") || reason_is(told, "server_dies_on_it"))
+        judge_last_send(sim, r);
+    if (reason_is(told, "client_gone") && !(r->via && sim->vias[r->via].is_gone))
+        sim_broken(sim, PROMISE_P3, "request %d was dropped for a client that is there", r->number);
     if (told->code != -31001 || request_goes_by_uri(r) || r->clocks_changed)
         return;
     if (reason_is(told, "wait_over") && sim->now_ms < r->sent_ms + r->wait_ms)
@@ -148,7 +161,9 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
     if (reason_is(told, "timeout") && sim->now_ms < least_deadline(r))
         sim_broken(sim, PROMISE_P10, "request %d timed out too early", r->number);
     const bool in_vain = !reason_is(told, "wait_over") && !reason_is(told, "timeout") &&
-                         !reason_is(told, "shutting_down") && !reason_is(told, "server_dies_on_it");
+                         !reason_is(told, "shutting_down") &&
+                         !reason_is(told, "server_dies_on_it") &&
+                         !reason_is(told, "refused_again") && !reason_is(told, "client_gone");
     if (in_vain && told->retry_after_ms < 0)
         sim_broken(sim, PROMISE_P10, "request %d was turned away without a time to retry",
                    r->number);
@@ -178,7 +193,7 @@ static void judge_dispatched(struct sim *sim, struct request *r, const struct to
     if (r->answered_by && r->answered_by == r->holder_serial && !no_time)
         sim_broken(sim, PROMISE_P4, "request %d was answered, and its client hears reason %.*s",
                    r->number, HF_FMT(told->reason));
-    if (r->whole_reads == 0 && !r->steal_failed)
+    if (r->whole_reads == 0 && !r->steal_failed && !r->may_have_arrived)
         sim_broken(sim, PROMISE_P3,
                    "request %d was never read whole, and its client hears it may "
                    "have run (reason %.*s)",

@@ -91,6 +91,15 @@ static void add(struct stats *sum, const struct stats *one)
         sum->least_events = one->least_events;
     for (size_t i = 0; i < HF_EVIDENCE_COUNT; i++)
         sum->resends[i] += one->resends[i];
+    sum->exchanges += one->exchanges;
+    sum->renewals += one->renewals;
+    sum->vias += one->vias;
+    sum->vias_gone += one->vias_gone;
+    for (size_t i = 0; i < FAULT_COUNT; i++)
+        sum->faults[i] += one->faults[i];
+    for (size_t v = 0; v < VERB_COUNT; v++)
+        for (size_t f = 0; f < FATE_COUNT; f++)
+            sum->fates[v][f] += one->fates[v][f];
     for (size_t s = 0; s < HF_SLOT_STATE_COUNT; s++)
         for (size_t e = 0; e < HF_SLOT_EVENT_COUNT; e++)
             sum->slot_cells[s][e] += one->slot_cells[s][e];
@@ -154,13 +163,18 @@ static void print_tables(const struct stats *s)
     printf("# table: processes started %llu, deaths %llu, calls %llu, effects %llu\n",
            (unsigned long long)s->spawns, (unsigned long long)s->deaths,
            (unsigned long long)s->calls, (unsigned long long)s->effects);
-    printf("# table: re-sends: unsent %llu, partial %llu, unread %llu, dispatched (repeatable) "
-           "%llu; outcome unknown or unreadable %llu; answered after the death %llu\n",
+    printf("# table: re-sends: unsent %llu, partial %llu, unread %llu, refused %llu, dispatched "
+           "(repeatable) %llu; outcome unknown or unreadable %llu; answered after the death %llu\n",
            (unsigned long long)s->resends[HF_EVIDENCE_UNSENT],
            (unsigned long long)s->resends[HF_EVIDENCE_PARTIAL],
            (unsigned long long)s->resends[HF_EVIDENCE_UNREAD],
+           (unsigned long long)s->resends[HF_EVIDENCE_REFUSED],
            (unsigned long long)s->resends[HF_EVIDENCE_DISPATCHED], (unsigned long long)s->unknowns,
            (unsigned long long)s->answers_after_death);
+    printf("# table: exchanges %llu, sessions made anew %llu; messages of clients over HTTP %llu, "
+           "vanished %llu\n",
+           (unsigned long long)s->exchanges, (unsigned long long)s->renewals,
+           (unsigned long long)s->vias, (unsigned long long)s->vias_gone);
     printf("# table: answers by code:");
     for (size_t i = 0; i < CODES; i++)
         if (s->code_count[i])
@@ -173,6 +187,7 @@ static bool tell(const char *program, const struct stats *sum, bool is_full_run)
     int number = 0;
     print_tables(sum);
     const bool cells_ok = cells_report(sum, is_full_run);
+    const bool faults_ok = faults_report(sum, is_full_run);
     for (size_t p = 0; p < PROMISE_COUNT; p++) {
         const uint64_t count = sum->broken[p].count;
         if (count)
@@ -183,10 +198,12 @@ static bool tell(const char *program, const struct stats *sum, bool is_full_run)
     }
     printf("%sok %d - every_cell_of_state_and_event_is_visited_or_explained\n",
            cells_ok ? "" : "not ", ++number);
+    printf("%sok %d - every_fault_and_fate_of_an_exchange_happened_or_is_explained\n",
+           faults_ok ? "" : "not ", ++number);
     const bool was_enough = sum->least_events >= 200 || sum->failed_seeds;
     printf("%sok %d - every_seed_has_at_least_200_events\n", was_enough ? "" : "not ", ++number);
     printf("1..%d\n", number);
-    return cells_ok && was_enough && !sum->failed_seeds;
+    return cells_ok && faults_ok && was_enough && !sum->failed_seeds;
 }
 
 int main(int argc, char **argv)

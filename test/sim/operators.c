@@ -15,8 +15,8 @@ struct hf_settings operator_settings(struct sim *sim)
     s.start_timeout_ms = PICK(sim, 50, 5000, 120000);
     s.list_wait_ms = PICK(sim, 0, 100, 10000);
     s.relist_ms = PICK(sim, 0, 1000, 300000);
-    s.era = HF_ERA_LEGACY;
-    s.era_probe_ms = 5000;
+    s.era = chance(sim, 70) ? HF_ERA_LEGACY : HF_ERA_UNKNOWN;
+    s.era_probe_ms = PICK(sim, 1, 50, 5000);
     s.reconnect.min_ms = PICK(sim, 0, 1, 250, 1500, 4000);
     s.reconnect.max_ms = PICK(sim, 0, 1000, 30000, 30000);
     s.reconnect.jitter = PICK(sim, 0, 1, 2) / 2.0;
@@ -40,6 +40,10 @@ struct hf_settings operator_settings(struct sim *sim)
     s.max_in_flight = PICK(sim, 0, 0, 1, 2, 8);
     s.max_waiting = PICK(sim, 0, 2, 5, 1000, 1000, 1000, 1000, 1000);
     s.retry = chance(sim, 40) ? HF_RETRY_IDEMPOTENT : HF_RETRY_NEVER;
+    if (chance(sim, 15)) /* vouches for 429 and 503 */
+        s.refused_status.bits[0] = UINT64_C(1) << 29;
+    if (chance(sim, 15))
+        s.refused_status.bits[1] = UINT64_C(1) << (103 - 64);
     return s;
 }
 
@@ -106,6 +110,12 @@ struct instance *operator_add(struct sim *sim, int seat)
     instance->lists_resources = chance(sim, 50);
     instance->has_logging = chance(sim, 50);
     instance->close_ms = close_bound(&instance->settings);
+    instance->is_remote = chance(sim, 50);
+    if (instance->is_remote)
+        host_init(sim, &instance->host);
+    if (instance->is_remote && chance(sim, 50))
+        instance->settings.transport =
+            instance->host.is_older ? HF_TRANSPORT_SSE : HF_TRANSPORT_HTTP;
     if (seat == 0 && chance(sim, 10))
         instance->settings.prefix = HF_PREFIX_NEVER;
     instance->had_problem = !sim->is_calm && chance(sim, 4);
@@ -113,11 +123,13 @@ struct instance *operator_add(struct sim *sim, int seat)
         .name = seat_names[seat],
         .settings = instance->settings,
         .disabled = !instance->wanted,
+        .is_remote = instance->is_remote,
         .shell = instance,
         .problem = instance->had_problem ? "no such command" : NULL,
         .problem_may_pass = chance(sim, 50),
     };
-    TRACE(sim, "operator adds %s%s", seat_names[seat], spec.problem ? " with a problem" : "");
+    TRACE(sim, "operator adds %s%s%s", seat_names[seat], instance->is_remote ? ", remote" : "",
+          spec.problem ? " with a problem" : "");
     sim->seats[seat] = instance;
     instance->clients_own = sim->is_run && seat == 0;
     shell_begin(sim, NULL);
@@ -156,6 +168,8 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
     TRACE(sim, "operator changes %s", seat_names[instance->seat]);
     settings.isolation = instance->settings.isolation; /* a reload that changes it adds anew */
     settings.prefix = instance->settings.prefix;
+    settings.transport = instance->settings.transport;
+    settings.refused_status = instance->settings.refused_status; /* it was vouched for, or not */
     instance->settings = settings;
     instance->had_problem = false;
     instance->was_changed = true;
@@ -167,6 +181,7 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
         sim->requests[i].clocks_changed |= sim->requests[i].target == instance;
     const struct hf_server_spec spec = { .name = seat_names[instance->seat],
                                          .settings = settings,
+                                         .is_remote = instance->is_remote,
                                          .shell = instance };
     shell_begin(sim, NULL);
     hf_server_change(instance->server, &spec, restart, sim->now_ms);

@@ -51,10 +51,14 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->instance_count = 0;
     sim->request_count = 0;
     sim->child_serial = sim->child_top = 0;
+    sim->exchange_serial = sim->exchange_top = 0;
+    sim->via_count = 0;
     memset(sim->clients, 0, sizeof sim->clients);
     memset(sim->seats, 0, sizeof sim->seats);
     for (size_t i = 0; i < CHILDREN; i++)
         sim->children[i].in_use = false;
+    for (size_t i = 0; i < EXCHANGES; i++)
+        sim->exchanges[i].in_use = false;
     sim->limits.max_message_bytes = PICK(sim, 6000, 6000, 1 << 20);
     sim->limits.max_buffered_bytes = chance(sim, 6) ? 4000 : 1 << 26;
     sim->limits.max_depth = 64;
@@ -63,6 +67,7 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->operator_weight = PICK(sim, 0, 1, 4);
     sim->evil = PICK(sim, 20, 50, 90);
     sim->killer_weight = PICK(sim, 0, 1, 4);
+    sim->host_weight = PICK(sim, 0, 2, 6);
     sim->is_run = chance(sim, 15);
     sim->engine = hf_engine_new(&sim->limits, seed);
     hf_engine_on_cell(sim->engine, cells_on_slot, sim->stats);
@@ -80,12 +85,21 @@ static void kill_one(struct sim *sim)
         child_die(sim, child, SIGKILL);
 }
 
+static void meddle_with_one(struct sim *sim)
+{
+    struct instance *instance = &sim->instances[below(sim, sim->instance_count)];
+    if (instance->is_remote)
+        host_meddle(sim, instance);
+}
+
 static void chaos(struct sim *sim)
 {
     for (unsigned steps = 0; sim->events < CHAOS_EVENTS && steps < 20 * CHAOS_EVENTS; steps++) {
         const uint32_t dice = below(sim, 100);
         if (chance(sim, sim->killer_weight))
             kill_one(sim);
+        if (chance(sim, sim->host_weight))
+            meddle_with_one(sim);
         if (dice < sim->operator_weight)
             operator_act(sim);
         else if (dice < sim->operator_weight + sim->client_weight)
@@ -99,10 +113,27 @@ static void chaos(struct sim *sim)
 
 /* ---- calm ---- */
 
+/* A wire that once had its server's own stream has it again; nothing else is under way. */
+static bool exchanges_rest(const struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->exchange_top; i++)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].verb != HF_POST_LISTEN)
+            return false;
+    for (unsigned i = 0; i < sim->child_top; i++) {
+        const struct child *wire = &sim->children[i];
+        unsigned streams = 0;
+        for (unsigned k = 0; k < sim->exchange_top; k++)
+            streams += sim->exchanges[k].in_use && sim->exchanges[k].wire == wire;
+        if (wire->in_use && wire->is_remote && streams != wire->wire.has_listened)
+            return false;
+    }
+    return true;
+}
+
 /* No news on its way, one runtime for each connected slot, and no other. */
 static bool is_at_rest(const struct sim *sim)
 {
-    if (!shell_is_quiet(sim))
+    if (!shell_is_quiet(sim) || !exchanges_rest(sim))
         return false;
     for (unsigned i = 0; i < sim->instance_count; i++) {
         const struct instance *instance = &sim->instances[i];
@@ -166,6 +197,7 @@ static void come_to_senses(struct sim *sim)
     for (unsigned i = 0; i < sim->child_top; i++)
         if (sim->children[i].in_use)
             child_become_sane(sim, &sim->children[i]);
+    hosts_become_sane(sim);
     for (int seat = 0; seat < SERVERS && !sim->has_failed; seat++) {
         if (!sim->seats[seat] || sim->seats[seat]->removed)
             (void)operator_add(sim, seat);
@@ -222,22 +254,6 @@ static void give_up_waiting(struct sim *sim)
     }
 }
 
-static bool succeeds(struct sim *sim, struct client *client, struct instance *target)
-{
-    for (int tries = 0; tries < 3 && !sim->has_failed; tries++) {
-        struct request *r = client_call(sim, client, ASK_PUT, target);
-        if (!r)
-            return true; /* the table is full */
-        if (!go_on_until(sim, is_quiet_for_clients, "the answer to a call"))
-            return false;
-        if (r->effects == 1 && r->state == ANSWERED)
-            return true;
-        if (!target->settings.stateful)
-            break;
-    }
-    return false;
-}
-
 /* What was begun in madness may still use up a budget: an operator looks after it. */
 static bool come_to_rest(struct sim *sim)
 {
@@ -251,6 +267,26 @@ static bool come_to_rest(struct sim *sim)
                 operator_do(sim, sim->seats[seat], HF_OP_ENABLE);
     }
     sim_broken(sim, PROMISE_CALM, "a server fails again and again");
+    return false;
+}
+
+static bool succeeds(struct sim *sim, struct client *client, struct instance *target)
+{
+    for (int tries = 0; tries < 5 && !sim->has_failed; tries++) {
+        struct request *r = client_call(sim, client, ASK_PUT, target);
+        if (!r)
+            return true; /* the table is full */
+        if (!go_on_until(sim, is_quiet_for_clients, "the answer to a call"))
+            return false;
+        if (r->effects == 1 && r->state == ANSWERED)
+            return true;
+        /* a session that was forgotten in madness may be the last that a budget allows */
+        const bool has_spent = target->is_remote && has_failed_server(sim);
+        if (has_spent && !come_to_rest(sim))
+            return false;
+        if (!target->settings.stateful && !has_spent)
+            break;
+    }
     return false;
 }
 
@@ -322,11 +358,28 @@ static void stop(struct sim *sim)
                    (unsigned long long)(sim->now_ms - began));
 }
 
+/* What was made in calm was ended in calm. */
+static void check_sessions(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->instance_count && !sim->has_failed; i++) {
+        const struct host *host = &sim->instances[i].host;
+        for (unsigned k = 0; sim->instances[i].is_remote && k < host->known_count; k++)
+            if (host->known[k].is_of_calm && host->known[k].was_told &&
+                !host->known[k].has_parted && !host->is_older)
+                sim_broken(sim, PROMISE_CALM, "session %u was left behind at %s",
+                           host->known[k].number, seat_names[sim->instances[i].seat]);
+    }
+    for (unsigned i = 0; i < sim->exchange_top && !sim->has_failed; i++)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].post)
+            sim_broken(sim, PROMISE_INNER, "exchange %u was never ended", sim->exchanges[i].serial);
+}
+
 static void check_end(struct sim *sim)
 {
     for (int c = 0; c < CLIENTS; c++)
         if (sim->clients[c].open_count && !sim->has_failed)
             sim_broken(sim, PROMISE_P1, "request %d was never answered", sim->clients[c].open[0]);
+    vias_check_end(sim);
     for (int c = 0; c < CLIENTS; c++)
         if (sim->clients[c].session && !sim->has_failed)
             client_close(sim, &sim->clients[c]);
@@ -338,6 +391,7 @@ static void check_end(struct sim *sim)
     for (unsigned i = 0; i < sim->child_top && !sim->has_failed; i++)
         if (sim->children[i].in_use && sim->children[i].runtime)
             sim_broken(sim, PROMISE_INNER, "a child was never released");
+    check_sessions(sim);
 }
 
 void sim_run(struct sim *sim, uint64_t seed)

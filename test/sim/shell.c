@@ -1,8 +1,8 @@
 /* shell.c - the engine's other shell: performs its effects on the fake world, feeds it what the
  * world does, and moves the clock.
  *
- * It keeps the order of the real one (lib/holdfast.c, backend/stdio.c): effects in the order they
- * were made, writes at the end of a turn, a line at a time, and no pump inside a pump. The clock
+ * It keeps the order of the real one (lib/holdfast.c, backend/): effects in the order they were
+ * made, writes at the end of a turn, a line at a time, and no pump inside a pump. The clock
  * stands while anything can be delivered: a loop that reads late would blame the server. */
 #include <inttypes.h>
 #include "sim.h"
@@ -51,9 +51,9 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_RELEASE: child_release(sim, hf_runtime_shell(effect->runtime)); break;
     case HF_DO_SEND: client_got(sim, hf_session_shell(effect->session), effect); break;
     case HF_DO_NOTE: take_note(sim, &effect->note); break;
-    case HF_DO_POST:
-    case HF_DO_ABORT:
-    case HF_DO_HANG_UP: abort(); /* no server is remote */
+    case HF_DO_POST: exchange_begin(sim, effect->post); break;
+    case HF_DO_ABORT: exchange_abort(sim, effect->post); break;
+    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, sim->now_ms); break;
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
     }
 }
@@ -77,8 +77,6 @@ void shell_end(struct sim *sim)
 }
 
 /* ---- writing ---- */
-
-void child_write(struct sim *sim, struct child *child);
 
 void shell_flush(struct sim *sim)
 {
@@ -193,6 +191,9 @@ bool shell_is_quiet(const struct sim *sim)
         for (enum deed deed = DO_NEWS; deed <= DO_ACT; deed++)
             if (can_do(sim, &sim->children[i], deed) || sim->children[i].is_dirty)
                 return false;
+    for (unsigned i = 0; i < sim->exchange_top; i++)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].wake_ms <= sim->now_ms)
+            return false;
     return true;
 }
 
@@ -202,7 +203,8 @@ static void tick(struct sim *sim)
     shell_begin(sim, NULL);
     hf_engine_tick(sim->engine, sim->now_ms);
     shell_end(sim);
-    if (!sim->has_failed)
+    const uint64_t next = hf_engine_next_ms(sim->engine);
+    if (!sim->has_failed && (!next || next > sim->now_ms)) /* else the next tick comes first */
         check_time(sim);
 }
 
@@ -214,6 +216,11 @@ static void pass_time(struct sim *sim)
         const struct child *child = &sim->children[i];
         if (child->in_use && child->wake_ms != UINT64_MAX && (!next || child->wake_ms < next))
             next = child->wake_ms;
+    }
+    for (unsigned i = 0; i < sim->exchange_top; i++) {
+        const struct exchange *x = &sim->exchanges[i];
+        if (x->in_use && x->wake_ms != UINT64_MAX && (!next || x->wake_ms < next))
+            next = x->wake_ms;
     }
     if (!next)
         return;
@@ -230,6 +237,7 @@ static void pass_time(struct sim *sim)
 void shell_step(struct sim *sim)
 {
     struct child *chosen = NULL;
+    struct exchange *exchange = NULL;
     enum deed how = DO_ACT;
     uint32_t seen = 0;
     for (unsigned i = 0; i < sim->child_top; i++)
@@ -238,13 +246,19 @@ void shell_step(struct sim *sim)
                 chosen = &sim->children[i];
                 how = deed;
             }
+    for (unsigned i = 0; i < sim->exchange_top; i++)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].wake_ms <= sim->now_ms &&
+            below(sim, ++seen) == 0)
+            exchange = &sim->exchanges[i];
     const uint64_t next = hf_engine_next_ms(sim->engine);
-    if (chosen && next && next <= sim->now_ms && chance(sim, 50))
+    if (seen && next && next <= sim->now_ms && chance(sim, 50))
         tick(sim); /* a loop looks at its timers before its descriptors */
+    else if (exchange)
+        exchange_act(sim, exchange);
     else if (chosen)
         do_deed(sim, chosen, how);
-    if (!chosen || chance(sim, 85))
+    if (!seen || chance(sim, 85))
         shell_flush(sim);
-    if (!chosen && shell_is_quiet(sim))
+    if (!seen && shell_is_quiet(sim))
         pass_time(sim);
 }

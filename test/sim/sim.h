@@ -1,11 +1,16 @@
 /*
  * sim.h - the real core on a fake world and a fake clock: what the simulator's files share.
  *
- *   main.c       seeds, workers, TAP          run.c        one seed: chaos, calm, the end
- *   shell.c      performs effects, feeds events, moves the clock (the engine's other shell)
- *   world.c      children: pipes, deaths, descendants     talk.c   what children say
- *   clients.c    clients: what they ask and get           operators.c  settings and switches
- *   checks.c     the promises, after every event          cells.c  which state × event happened
+ *   main.c      seeds, workers, TAP                  run.c        one seed: chaos, calm, the end
+ *   shell.c     performs effects, feeds events, moves the clock (the engine's other shell)
+ *   world.c     children: pipes, deaths              talk.c       what children say
+ *   hosts.c     exchanges with remote servers        serve.c      what those answer
+ *   meddle.c    how those forget and restart         faults.c     which faults happened
+ *   asking.c    what clients ask                     clients.c    how they come, go and get
+ *   vias.c      clients over HTTP                    operators.c  settings and switches
+ *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
+ *   checks.c    the promises, after every event      books.c      whether the books balance
+ *   cells.c     which state × event happened
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
@@ -21,6 +26,7 @@
 #include <stdlib.h>
 #include "core/state.h"
 #include "wire/line.h"
+#include "faults.h"
 
 #define PROMISES(X)                                                                                \
     X(P1, "p1_every_request_is_answered_exactly_once_and_in_time")                                 \
@@ -49,7 +55,12 @@ enum {
     PENDING_MAX = 48,
     SEGMENTS = 256,
     ASKS_MAX = 32,
-    CODES = 16,
+    CODES = 20,
+    EXCHANGES = 512,
+    STEPS = 12,
+    SESSIONS_KNOWN = 128, /* by one host */
+    STREAMS_KEPT = 16,    /* by one host, to be resumed */
+    VIAS = 2048,
 };
 
 /* ---- what is counted over all seeds ---- */
@@ -57,6 +68,9 @@ enum {
 struct stats {
     uint64_t seeds, events, spawns, deaths, calls, effects, unknowns, answers_after_death;
     uint64_t resends[HF_EVIDENCE_COUNT];
+    uint64_t exchanges, renewals, vias, vias_gone;
+    uint64_t faults[FAULT_COUNT];
+    uint64_t fates[VERB_COUNT][FATE_COUNT];
     int32_t code[CODES];
     uint64_t code_count[CODES];
     uint64_t slot_cells[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT];
@@ -96,7 +110,8 @@ struct request {
     int client, number; /* `number` is its key: what its server counts effects by */
     struct instance *target;
     enum hf_part_id part;
-    char id[24]; /* raw */
+    char id[24];  /* raw */
+    uint64_t via; /* of the message it came in; 0: its client has one stream for everything */
     uint64_t sent_ms;
     uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms; /* as its server had them then */
     double progress;
@@ -113,6 +128,14 @@ struct request {
     unsigned holder_serial;   /* children are used again */
     unsigned answered_by;     /* serial of the child that wrote a whole, good answer */
     struct instance *sent_to; /* of the last send */
+    /* at remote servers */
+    unsigned posts;        /* exchanges begun for it */
+    unsigned exchange;     /* serial of the last one */
+    unsigned session;      /* in which that was */
+    uint64_t rpc_id;       /* its id there */
+    unsigned nothings;     /* sends of which not one byte left us, as it turned out */
+    bool may_have_arrived; /* its last byte left us, or nobody can tell */
+    int late_status;       /* a 4xx that followed its effect; 0: none */
 };
 
 /* Whoever has it: another server than its target may be asked, and then the next. */
@@ -123,12 +146,52 @@ static inline bool request_goes_by_uri(const struct request *r)
 
 /* ---- servers ---- */
 
+struct known { /* a session that a host knows */
+    unsigned number;
+    bool is_of_calm, was_told, has_parted;
+};
+
+enum what { SAY_HELLO, SAY_LIST, SAY_RESULT, SAY_DONE };
+struct pending {     /* an answer it still owes */
+    uint64_t due_ms; /* UINT64_MAX: never, unless it comes to its senses */
+    uint64_t id;
+    enum what what;
+    enum hf_part_id part;
+    int request;
+    unsigned exchange; /* in which a remote server was asked */
+    bool is_second_page;
+};
+
+struct kept { /* a stream of a host that can be resumed */
+    unsigned number, incarnation;
+    struct pending asked;
+};
+
+struct host { /* a remote server, whoever is connected to it */
+    unsigned incarnation;
+    bool is_older;       /* speaks HTTP+SSE */
+    bool gives_sessions; /* else it is stateless */
+    bool has_stream;     /* answers GET */
+    bool is_strict;      /* about Last-Event-ID of another life */
+    bool resumes, marks;
+    bool wants_auth;
+    int unknown_status;     /* how it says that it does not know a session */
+    uint8_t net, streaming; /* percent of exchanges lost on the way, of answers given as streams */
+    uint64_t down_until_ms;
+    unsigned session_count, stream_count; /* ever made */
+    struct known known[SESSIONS_KNOWN];
+    unsigned known_count;
+    struct kept kept[STREAMS_KEPT];
+};
+
 struct instance {             /* one configured server, from add to forget */
     struct hf_server *server; /* NULL: forgotten */
     int seat;
     struct hf_settings settings;
     bool wanted, removed, clients_own, had_problem, was_changed;
     bool lists_prompts, lists_resources, lists_tools, has_logging;
+    bool is_remote;
+    struct host host;
     unsigned variant;   /* of its tools */
     uint64_t close_ms;  /* the longest it may take to go, by any settings it had */
     uint64_t off_by_ms; /* disabled: when it must be off; 0: it is not going */
@@ -149,16 +212,6 @@ struct segment { /* one message in a child's stdin */
     bool is_received, leader_began;
 };
 
-enum what { SAY_HELLO, SAY_LIST, SAY_RESULT, SAY_DONE };
-struct pending {     /* an answer it still owes */
-    uint64_t due_ms; /* UINT64_MAX: never, unless it comes to its senses */
-    uint64_t id;
-    enum what what;
-    enum hf_part_id part;
-    int request;
-    bool is_second_page;
-};
-
 enum reading { BY_LINE, BY_CHUNK, BY_BYTE };
 
 struct personality {
@@ -175,13 +228,14 @@ struct personality {
 
 enum news { NEWS_STARTED, NEWS_NO_EXEC, NEWS_EXITED, NEWS_TREE_GONE };
 
+/* What is at the other end of a runtime: a process, or the wire to a remote server. */
 struct child {
-    bool in_use;
+    bool in_use, is_remote;
     unsigned serial;
     struct hf_runtime *runtime; /* NULL: released; whatever it left behind lives on */
     struct instance *instance;
     struct personality is;
-    enum { SPAWNING, ALIVE, DEAD } life;
+    enum { SPAWNING, ALIVE, DEAD, ELSEWHERE } life;
     uint64_t wake_ms, kill_at_ms, eof_asked_ms, noise_ms;
     int wait_status;
     /* its stdin */
@@ -205,15 +259,74 @@ struct child {
     bool listed_badly;  /* some list of its was lost: it may not be asked again for long */
     bool is_sane;
     uint64_t next_ask;
+    struct {              /* of a wire */
+        unsigned session; /* the newest that it was given; 0: none */
+        unsigned hellos, older_hellos;
+        unsigned refused, last_refused; /* sessions that it was told are not known */
+        bool is_greeting;               /* from initialize until `initialized` has arrived */
+        bool has_version, has_listened, is_probed;
+    } wire;
     struct segment segments[SEGMENTS]; /* last: not cleared */
+};
+
+/* ---- exchanges with remote servers ---- */
+
+enum saying { SAYING_PROGRESS, SAYING_ASK, SAYING_LOG, SAYING_STRANGER, SAYING_NOISE, SAYING_NEWS };
+
+struct step { /* what happens next in an exchange that has reached its server */
+    enum {
+        STEP_RUN,
+        STEP_HEAD,      /* value: status */
+        STEP_MARK,      /* value: retry_ms or -1 */
+        STEP_ANSWER,    /* value: 0, or the code of an error */
+        STEP_SAY,       /* value: enum saying */
+        STEP_OVERSIZE,  /* an answer over the limit */
+        STEP_MALFORMED, /* value: which of several kinds */
+        STEP_ENDPOINT,
+        STEP_OVER, /* value: is it whole? */
+    } kind;
+    int value;
+    uint32_t delay_ms;
+};
+
+struct exchange {
+    bool in_use, is_sane;
+    unsigned serial;
+    struct hf_post *post; /* NULL: given up by us; what was sent may still run */
+    struct child *wire;   /* while there is a post */
+    struct instance *instance;
+    enum hf_post_verb verb;
+    enum { TO_CONNECT, TO_SEND, AT_SERVER, OPEN_STREAM } phase;
+    uint64_t wake_ms;
+    bool is_request, is_at_endpoint, is_introduction, has_answered;
+    enum hf_method_id method;
+    struct pending asked;          /* if it is a request, or resumes the stream of one */
+    uint64_t cancels;              /* the id it takes back; 0: none */
+    unsigned session;              /* that it carries, in a header or in the URL; 0: none */
+    unsigned gives;                /* the session that its answer gives; 0: none */
+    unsigned incarnation;          /* of the host that it reached; 0: none */
+    unsigned last_life;            /* the incarnation in its Last-Event-ID; 0: there is none */
+    unsigned stream, stream_event; /* in its Last-Event-ID, then in the ids it gives */
+    enum hf_sent sent;
+    int status;
+    bool is_stream;
+    int64_t retry_ms, retry_after_ms;
+    struct step steps[STEPS];
+    unsigned step_head, step_count;
 };
 
 /* ---- clients ---- */
 
+struct via { /* one message of a client over HTTP */
+    int client;
+    bool is_open, is_gone;
+    unsigned owed, got, nulls, nothings; /* answers; of which under id null; of which empty */
+};
+
 struct client {
     struct hf_session *session; /* NULL: not there */
     struct instance *only;
-    bool is_finished, can_be_asked;
+    bool is_finished, can_be_asked, is_http;
     int next_id;
     int open[OPEN_MAX];
     unsigned open_count;
@@ -236,13 +349,17 @@ struct sim {
     struct stats *stats;
     bool trace, is_calm, is_stopping, has_failed, in_event;
     bool lost_a_client, failed_at_once; /* in this event: it may hold several changes */
-    unsigned client_weight, operator_weight, killer_weight, evil;
+    unsigned client_weight, operator_weight, killer_weight, host_weight, evil;
     bool is_run; /* as `holdfast run`: the first client has the first server for itself */
     struct instance instances[INSTANCES];
     unsigned instance_count;
     struct instance *seats[SERVERS];
     struct child children[CHILDREN];
     unsigned child_serial, child_top; /* no child in use from child_top on */
+    struct exchange exchanges[EXCHANGES];
+    unsigned exchange_serial, exchange_top;
+    struct via vias[VIAS]; /* by number; 0 is none */
+    unsigned via_count;
     struct client clients[CLIENTS];
     struct request requests[REQUESTS];
     int request_count;
@@ -251,7 +368,7 @@ struct sim {
         struct hf_runtime *runtime; /* whose event it is, if it is neither current nor attempt */
         struct hf_backoff backoff;
         enum hf_slot_state state;
-        unsigned serial;
+        bool needs_auth;
     } stale;
 };
 
@@ -305,21 +422,74 @@ void child_die(struct sim *sim, struct child *child, int wait_status);
 void child_become_sane(struct sim *sim, struct child *child);
 bool child_has_eof(const struct child *child);
 void child_drop(struct sim *sim, struct child *child); /* nothing of it is left in the world */
+int key_of(struct hf_span line);                       /* of a message; -1: of no request */
 
-/* talk.c */
+/* requests.c */
+void request_leaves(struct sim *sim, struct child *child, int number); /* its first byte does */
+void request_is_read(struct sim *sim, struct request *r); /* whole, by somebody who may run it */
+void request_runs(struct sim *sim, int number);           /* -1: one that has no effect */
+
+/* talk.c; what is said goes to child->out */
 void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request);
 void talk_answer(struct sim *sim, struct child *child, struct pending *pending);
 void talk_noise(struct sim *sim, struct child *child);
+void talk_error(struct child *child, uint64_t id, int code);
+void talk_ask(struct sim *sim, struct child *child, int request); /* -1: of no call in particular */
+void talk_progress(struct sim *sim, struct child *child, const struct pending *pending);
+void talk_log(struct child *child, int request);
+void talk_news(struct child *child);
+bool talk_too_much(struct sim *sim, struct child *child, uint64_t id); /* false: no limit here */
+struct pending talk_asked(enum hf_method_id method, uint64_t id, int request);
+
+/* meddle.c */
+void host_init(struct sim *sim, struct host *host);
+void host_meddle(struct sim *sim, struct instance *instance); /* a fault of its own */
+void hosts_become_sane(struct sim *sim);
+bool host_knows(const struct host *host, unsigned session);
+unsigned host_open_session(const struct sim *sim, struct host *host);
+void host_end_session(struct host *host, unsigned session);
+
+/* hosts.c */
+void exchange_begin(struct sim *sim, struct hf_post *post);
+void exchange_abort(struct sim *sim, struct hf_post *post);
+void exchange_act(struct sim *sim, struct exchange *x); /* its wake time has come */
+struct exchange *exchange_stream_of(struct sim *sim, const struct child *wire);
+void exchange_drop(struct sim *sim, struct exchange *x);
+void exchange_say(struct sim *sim, struct exchange *x, enum saying saying); /* now */
+void plan(struct exchange *x, int kind, int value, uint32_t delay_ms);
+void fault(struct sim *sim, const struct exchange *x, enum fault fault); /* happens, and counts */
+/* A 4xx that followed an effect, and of which we do not know yet what it meant. */
+bool host_owes_a_ping(const struct sim *sim, const struct instance *instance, int status);
+
+/* serve.c */
+void serve(struct sim *sim, struct exchange *x); /* it has reached its server */
+void serve_badly(struct sim *sim, struct exchange *x, bool by_balancer); /* it never will */
+
+/* asking.c */
+void client_ask_some(struct sim *sim, struct client *client);
+void client_greet(struct sim *sim, struct client *client); /* initialize */
+void client_cancel(struct sim *sim, struct client *client, struct request *request);
+struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
+                            struct instance *target);
+void client_take_out(struct sim *sim, struct client *client, const struct request *r);
 
 /* clients.c */
 void client_open(struct sim *sim, struct client *client);
 void client_act(struct sim *sim, struct client *client);
-void client_greet(struct sim *sim, struct client *client); /* initialize */
 void client_got(struct sim *sim, struct client *client, const struct hf_effect *effect);
 void client_close(struct sim *sim, struct client *client);
-void client_cancel(struct sim *sim, struct client *client, struct request *request);
-struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
-                            struct instance *target);
+
+/* vias.c */
+/* Sends sim->message; it is owed that many answers, some of them under id null. */
+void client_say(struct sim *sim, struct client *client, unsigned owed, unsigned nulls);
+bool via_is_left(const struct sim *sim, const struct client *client);  /* one can still be had */
+uint64_t via_next(const struct sim *sim, const struct client *client); /* of what is said next */
+void via_vanish(struct sim *sim, struct client *client); /* nobody waits for some answer any more */
+void vias_close(struct sim *sim, const struct client *client);
+/* `msg` NULL: an answer that will not come */
+void via_check(struct sim *sim, struct client *client, const struct hf_effect *effect,
+               const struct hf_msg *msg);
+void vias_check_end(struct sim *sim);
 
 /* judge.c: what a client is told, held against what the world knows */
 void judge_answer(struct sim *sim, struct request *request, const struct hf_msg *msg);
@@ -338,6 +508,15 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
 void check_before(struct sim *sim, struct hf_runtime *runtime);
 void check_after(struct sim *sim);
 void check_time(struct sim *sim); /* deadlines; after a tick */
+bool was_changed(const struct hf_server *server);
+
+/* books.c */
+void check_books(struct sim *sim);
+/* By its slots' states alone, whatever the engine thinks. */
+bool is_offered(const struct hf_server *server);
+
+/* faults.c */
+bool faults_report(const struct stats *stats, bool is_full_run); /* false: something is missing */
 
 /* cells.c */
 void cells_on_slot(void *context, enum hf_slot_state state, enum hf_slot_event event);

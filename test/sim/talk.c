@@ -14,23 +14,6 @@ static void say(struct child *child, const char *text)
     add_line(child);
 }
 
-/* ---- effects ---- */
-
-static void run(struct sim *sim, struct child *child, int number)
-{
-    if (number < 0)
-        return;
-    struct request *r = &sim->requests[number];
-    r->effects++;
-    sim->stats->effects++;
-    TRACE(sim, "  child %u runs request %d", child->serial, number);
-    if (r->effects > 1 && !r->repeatable)
-        sim_broken(sim, PROMISE_P2, "request %d ran %u times", number, r->effects);
-    if (r->said_undispatched)
-        sim_broken(sim, PROMISE_P3, "request %d ran after its client was told it never would",
-                   number);
-}
-
 /* ---- answers ---- */
 
 static void add_tools(struct sim *sim, struct child *child, const struct pending *p)
@@ -96,7 +79,7 @@ static void add_hello(const struct child *child, struct hf_buf *out)
                   child->serial);
 }
 
-static void say_error(struct child *child, uint64_t id, int code)
+void talk_error(struct child *child, uint64_t id, int code)
 {
     hf_buf_printf(&child->out,
                   "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"error\":{\"code\":%d,\"message\":"
@@ -117,11 +100,11 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     if (r)
         note_answer(child, r);
     if (r && r->kind == ASK_READ && r->target != child->instance) {
-        say_error(child, p->id, -32002);
+        talk_error(child, p->id, -32002);
         return;
     }
     if (r && !child->is_sane && chance(sim, 10)) {
-        say_error(child, p->id, -32050);
+        talk_error(child, p->id, -32050);
         return;
     }
     const bool id_last = p->id & 1;
@@ -147,7 +130,7 @@ void talk_answer(struct sim *sim, struct child *child, struct pending *pending)
 {
     if (pending->what == SAY_LIST && child->is.fails_lists && chance(sim, 40)) {
         child->listed_badly = true;
-        say_error(child, pending->id, -32603);
+        talk_error(child, pending->id, -32603);
         return;
     }
     say_result(sim, child, pending);
@@ -164,8 +147,7 @@ static void owe(struct sim *sim, struct child *child, struct pending pending, ui
 
 /* ---- bad ends of a call ---- */
 
-/* False: there is no limit to speak of in this run. */
-static bool say_too_much(struct sim *sim, struct child *child, uint64_t id)
+bool talk_too_much(struct sim *sim, struct child *child, uint64_t id)
 {
     const size_t least = (size_t)sim->limits.max_message_bytes + 1;
     if (least > 20000)
@@ -190,21 +172,42 @@ static void say_half(struct sim *sim, struct child *child, const struct pending 
     child->out.end -= 2 + below(sim, (uint32_t)n - 2); /* the newline and at least the brace */
 }
 
-static void ask_client(struct sim *sim, struct child *child)
+void talk_ask(struct sim *sim, struct child *child, int request)
 {
     static const char *const methods[] = { "sampling/createMessage", "roots/list",
                                            "elicitation/create", "ping", "x/unheard" };
-    hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"a%" PRIu64 "\",\"method\":\"%s\"}\n",
+    hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"a%" PRIu64 "\",\"method\":\"%s\"",
                   ++child->next_ask, methods[below(sim, 5)]);
+    if (request >= 0)
+        hf_buf_printf(&child->out, ",\"params\":{\"_k\":%d}", request);
+    say(child, "}");
 }
 
-static void tell_progress(struct sim *sim, struct child *child, const struct pending *pending)
+void talk_progress(struct sim *sim, struct child *child, const struct pending *pending)
 {
     hf_buf_printf(&child->out,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                   "\"progressToken\":%" PRIu64 ",\"progress\":%u}}\n",
                   pending->id, 1 + below(sim, 3));
-    sim->requests[pending->request].may_be_extended = true;
+    if (pending->request >= 0)
+        sim->requests[pending->request].may_be_extended = true;
+}
+
+void talk_log(struct child *child, int request)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+                  "\"level\":\"info\",\"data\":%u",
+                  child->serial);
+    if (request >= 0)
+        hf_buf_printf(&child->out, ",\"_k\":%d", request);
+    say(child, "}}");
+}
+
+void talk_news(struct child *child)
+{
+    child->announced = child->instance->variant;
+    say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
 }
 
 static void meet_fate(struct sim *sim, struct child *child, struct pending pending)
@@ -213,7 +216,7 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
     const uint32_t fate = below(sim, 16);
     TRACE(sim, "  child %u: fate %u for request %d", child->serial, fate, pending.request);
     if (fate != 0)
-        run(sim, child, pending.request);
+        request_runs(sim, pending.request);
     switch (fate) {
     case 0:
     case 1: child_die(sim, child, status); break;
@@ -231,7 +234,7 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
         say_result(sim, child, &pending);
         break;
     case 6:
-        say_error(child, pending.id + 65536, -32050);
+        talk_error(child, pending.id + 65536, -32050);
         say_result(sim, child, &pending);
         break;
     case 7:
@@ -239,16 +242,16 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
                       pending.id);
         break;
     case 8:
-        if (!say_too_much(sim, child, pending.id))
+        if (!talk_too_much(sim, child, pending.id))
             say_result(sim, child, &pending);
         break;
-    case 9: say_error(child, pending.id, -32050); break;
+    case 9: talk_error(child, pending.id, -32050); break;
     case 10:
-        tell_progress(sim, child, &pending);
+        talk_progress(sim, child, &pending);
         owe(sim, child, pending, below(sim, 50));
         break;
     case 11:
-        ask_client(sim, child);
+        talk_ask(sim, child, -1);
         owe(sim, child, pending, below(sim, 2000));
         break;
     case 12: /* stopped for good, like SIGSTOP */
@@ -274,7 +277,7 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
 static void take_call(struct sim *sim, struct child *child, struct pending pending)
 {
     if (child->life != ALIVE) { /* a descendant: it can run it, and its answer may come too late */
-        run(sim, child, pending.request);
+        request_runs(sim, pending.request);
         if (pending.request >= 0 && chance(sim, 50))
             say_result(sim, child, &pending);
         return;
@@ -283,16 +286,15 @@ static void take_call(struct sim *sim, struct child *child, struct pending pendi
         meet_fate(sim, child, pending);
         return;
     }
-    run(sim, child, pending.request);
+    request_runs(sim, pending.request);
     owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
 }
 
 static void take_list(struct sim *sim, struct child *child, struct pending pending,
                       const struct hf_msg *msg)
 {
-    pending.what = SAY_LIST;
     pending.is_second_page = hf_json_get(msg->params, HF_SPAN("cursor")).p != NULL;
-    if (chance(sim, child->is.evil / 8) && say_too_much(sim, child, pending.id)) {
+    if (chance(sim, child->is.evil / 8) && talk_too_much(sim, child, pending.id)) {
         child->listed_badly = true;
     } else if (chance(sim, child->is.evil / 8)) {
         child->listed_badly = true;
@@ -304,15 +306,27 @@ static void take_list(struct sim *sim, struct child *child, struct pending pendi
 
 static void take_initialize(struct sim *sim, struct child *child, struct pending pending)
 {
-    pending.what = SAY_HELLO;
     if (child->is.dies_in_start)
         child_die(sim, child, 1 << 8);
     else if (child->is.hangs_in_start)
         owe(sim, child, pending, UINT64_MAX);
     else if (chance(sim, child->is.evil / 8))
-        say_error(child, pending.id, -32602);
+        talk_error(child, pending.id, -32602);
     else
         owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
+}
+
+/* Which era? Nobody here has heard of another, and not everybody bears the question. */
+static void take_discover(struct sim *sim, struct child *child, struct pending pending)
+{
+    if (child->is_sane || !chance(sim, child->is.evil / 2)) {
+        if (chance(sim, 80))
+            talk_error(child, pending.id, -32601);
+        else
+            owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
+    } else if (chance(sim, 30)) {
+        child_die(sim, child, 1 << 8);
+    }
 }
 
 static void take_cancel(struct sim *sim, struct child *child, const struct hf_msg *msg)
@@ -325,6 +339,21 @@ static void take_cancel(struct sim *sim, struct child *child, const struct hf_ms
             child->pending[i] = child->pending[--child->pending_count];
             return;
         }
+}
+
+struct pending talk_asked(enum hf_method_id method, uint64_t id, int request)
+{
+    struct pending pending = { .id = id, .what = SAY_DONE, .request = request };
+    if (request >= 0)
+        pending.what = SAY_RESULT;
+    else if (method == HF_METHOD_INITIALIZE)
+        pending.what = SAY_HELLO;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT && request < 0; part++)
+        if (hf_part_traits(part)->list == method) {
+            pending.what = SAY_LIST;
+            pending.part = part;
+        }
+    return pending;
 }
 
 void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request)
@@ -343,31 +372,21 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
         return;
     if (!hf_json_int(msg.id, &id))
         sim_broken(sim, PROMISE_INNER, "a server was sent a client's own id");
-    struct pending pending = { .id = (uint64_t)id, .what = SAY_DONE, .request = request };
+    const struct pending pending = talk_asked(method, (uint64_t)id, request);
     if (request >= 0) {
-        pending.what = SAY_RESULT;
         take_call(sim, child, pending);
         return;
     }
     if (child->life != ALIVE)
         return;
-    switch (method) {
-    case HF_METHOD_INITIALIZE: take_initialize(sim, child, pending); break;
-    case HF_METHOD_TOOLS_LIST: take_list(sim, child, pending, &msg); break;
-    case HF_METHOD_PROMPTS_LIST:
-        pending.part = HF_PART_PROMPTS;
+    if (method == HF_METHOD_DISCOVER)
+        take_discover(sim, child, pending);
+    else if (pending.what == SAY_HELLO)
+        take_initialize(sim, child, pending);
+    else if (pending.what == SAY_LIST)
         take_list(sim, child, pending, &msg);
-        break;
-    case HF_METHOD_RESOURCES_LIST:
-        pending.part = HF_PART_RESOURCES;
-        take_list(sim, child, pending, &msg);
-        break;
-    case HF_METHOD_TEMPLATES_LIST:
-        pending.part = HF_PART_TEMPLATES;
-        take_list(sim, child, pending, &msg);
-        break;
-    default: owe(sim, child, pending, 0); break; /* ping, what clients had set */
-    }
+    else
+        owe(sim, child, pending, 0); /* ping, what clients had set */
 }
 
 /* ---- what nobody asked for ---- */
@@ -376,25 +395,17 @@ void talk_noise(struct sim *sim, struct child *child)
 {
     switch (below(sim, 12)) {
     case 0: child->instance->variant += chance(sim, 50); /* fallthrough */
-    case 1:
-        child->announced = child->instance->variant;
-        say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
-        break;
+    case 1: talk_news(child); break;
     case 2:
         say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}");
         break;
-    case 3:
-        hf_buf_printf(&child->out,
-                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
-                      "\"level\":\"info\",\"data\":%u}}\n",
-                      child->serial);
-        break;
-    case 4: ask_client(sim, child); break;
+    case 3: talk_log(child, -1); break;
+    case 4: talk_ask(sim, child, -1); break;
     case 5:
         say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                    "\"progressToken\":99,\"progress\":1}}");
         break;
-    case 6: say_error(child, below(sim, 1u << 30), 3); break;
+    case 6: talk_error(child, below(sim, 1u << 30), 3); break;
     case 7: say(child, "\xff\xfe not JSON { \"id\": 3"); break;
     case 8:
         hf_buf_printf(&child->out,
@@ -408,7 +419,7 @@ void talk_noise(struct sim *sim, struct child *child)
                       "\"params\":{\"uri\":\"res://%d/1\"}}\n",
                       child->instance->seat);
         break;
-    case 10: (void)say_too_much(sim, child, 1); break;
+    case 10: (void)talk_too_much(sim, child, 1); break;
     default:
         for (uint32_t n = 5 + below(sim, 20); n > 0; n--)
             hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"f%u\",\"method\":\"ping\"}\n",

@@ -42,6 +42,21 @@ static void reset(struct sim *sim, struct child *child)
     child->lines = lines;
 }
 
+/* A remote server runs whether we come or not: all we need is an HTTP client. */
+static void open_wire(struct sim *sim, struct child *child)
+{
+    child->is_remote = true;
+    child->life = ELSEWHERE;
+    child->wake_ms = UINT64_MAX;
+    if (!child->is.no_exec) {
+        hf_runtime_started(child->runtime, 0, sim->now_ms);
+        return;
+    }
+    sim->failed_at_once = true;
+    fault(sim, NULL, FAULT_NO_CLIENT);
+    hf_runtime_no_exec(child->runtime, "libcurl cannot be loaded", sim->now_ms);
+}
+
 struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
 {
     struct child *child = free_child(sim);
@@ -55,9 +70,13 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
     child->capacity = PICK(sim, 64, 300, 4096, 65536, 65536);
     child->wake_ms = sim->now_ms + child->is.start_ms + (chance(sim, 50) ? below(sim, 10) : 0);
     hf_runtime_set_shell(runtime, child);
-    sim->stats->spawns++;
     TRACE(sim, "    spawn child %u for %s#%llu", child->serial, hf_runtime_server(runtime)->name,
           (unsigned long long)hf_runtime_generation(runtime));
+    if (hf_runtime_is_remote(runtime)) {
+        open_wire(sim, child);
+        return child;
+    }
+    sim->stats->spawns++;
     if (child->is.no_exec) { /* as when hf_proc_start itself fails */
         child->life = DEAD;
         child->wake_ms = UINT64_MAX;
@@ -168,6 +187,14 @@ void child_release(struct sim *sim, struct child *child)
 {
     TRACE(sim, "    release child %u", child->serial);
     child->runtime = NULL;
+    for (unsigned i = 0; i < sim->exchange_top; i++)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].post && sim->exchanges[i].wire == child)
+            sim_broken(sim, PROMISE_INNER, "a wire was released with exchange %u on it",
+                       sim->exchanges[i].serial);
+    if (child->is_remote) {
+        child_drop(sim, child);
+        return;
+    }
     child->is_dirty = child->is_blocked = false;
     kill_child(sim, child); /* as hf_proc_free does */
     if (child->in_use && child->life == DEAD && !child->stdout_held)
@@ -218,6 +245,11 @@ void child_become_sane(struct sim *sim, struct child *child)
 {
     child->is = (struct personality) { .reads = child->is.reads, .read_max = 4096 };
     child->is_sane = true;
+    if (child->is_remote) {
+        for (unsigned i = 0; i < child->pending_count; i++)
+            child->pending[i].due_ms = sim->now_ms;
+        return;
+    }
     if (child->wake_ms > sim->now_ms && child->life == ALIVE)
         child->wake_ms = sim->now_ms;
     for (unsigned i = 0; i < child->pending_count; i++)
@@ -230,53 +262,11 @@ void child_become_sane(struct sim *sim, struct child *child)
 
 /* ---- its stdin: writing ---- */
 
-static int key_of(struct hf_span line)
+int key_of(struct hf_span line)
 {
     static const char mark[] = "\"_k\":";
     const char *at = memmem(line.p, line.n, mark, sizeof mark - 1);
     return at ? atoi(at + sizeof mark - 1) : -1;
-}
-
-/* Whether somebody may still come to read the whole of it. */
-static bool is_readable_somewhere(const struct sim *sim, int request)
-{
-    for (unsigned i = 0; i < sim->child_top; i++) {
-        const struct child *child = &sim->children[i];
-        for (unsigned s = child->segment_head; child->in_use && s < child->segment_count; s++)
-            if (child->segments[s].request == request &&
-                child->segments[s].brace < child->readable_end)
-                return true;
-    }
-    return false;
-}
-
-static void note_send(struct sim *sim, struct child *child, int number)
-{
-    struct request *r = &sim->requests[number];
-    if (r->sent_to != child->instance) { /* a resource that the last one did not have */
-        r->sends = r->whole_reads = r->effects = 0;
-        r->byte_taken = false;
-    }
-    r->sends++;
-    if (r->state != OPEN && !r->shares_its_id)
-        sim_broken(sim, PROMISE_P1, "request %d was sent although it had ended", number);
-    if (r->sends > 1 && !r->repeatable && r->whole_reads > 0)
-        sim_broken(sim, PROMISE_P2, "request %d was sent again after it was read whole", number);
-    if (r->sends > 1 && !r->repeatable && is_readable_somewhere(sim, number))
-        sim_broken(sim, PROMISE_P2, "request %d was sent again while it could be read", number);
-    if (r->sends > HF_SENDS_MAX)
-        sim_broken(sim, PROMISE_P2, "request %d was sent %u times", number, r->sends);
-    if (r->sends > HF_SENDS_MAX_ONCE_TAKEN && r->byte_taken)
-        sim_broken(sim, PROMISE_P2, "request %d was sent a third time after a byte was taken",
-                   number);
-    const bool no_time = !child->instance->settings.eof_ms || child->instance->was_changed;
-    if (r->sends > 1 && r->answered_by && r->answered_by == r->holder_serial && !no_time)
-        sim_broken(sim, PROMISE_P4, "request %d was sent again although it was answered", number);
-    r->holder = child;
-    r->holder_serial = child->serial;
-    r->sent_to = child->instance;
-    r->generation = hf_runtime_generation(child->runtime);
-    r->is_written = false;
 }
 
 /* Finds where messages begin and end in the next `n` bytes of what is to be written. */
@@ -305,7 +295,7 @@ static void cut_segments(struct sim *sim, struct child *child, struct hf_span te
         TRACE(sim, "write to child %u: %.*s", child->serial, (int)(line.n < 300 ? line.n : 300),
               line.p);
         if (child->segments[child->segment_count - 1].request >= 0)
-            note_send(sim, child, child->segments[child->segment_count - 1].request);
+            request_leaves(sim, child, child->segments[child->segment_count - 1].request);
         at = end + 1;
     }
 }
@@ -376,16 +366,8 @@ static void note_read(struct sim *sim, struct child *child, struct segment *segm
     if (!r)
         return;
     r->byte_taken = true;
-    if (segment->brace < from || segment->brace >= to)
-        return;
-    r->whole_reads++;
-    if (r->said_undispatched)
-        sim_broken(sim, PROMISE_P3,
-                   "request %d was read whole after its client was told that it "
-                   "never was sent",
-                   r->number);
-    if (r->whole_reads > 1 && !r->repeatable)
-        sim_broken(sim, PROMISE_P2, "request %d was read whole by two", r->number);
+    if (segment->brace >= from && segment->brace < to)
+        request_is_read(sim, r);
 }
 
 static void receive(struct sim *sim, struct child *child, struct segment *segment)

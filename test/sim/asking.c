@@ -1,0 +1,399 @@
+/* asking.c - what clients ask, take back, answer, and what they say that means nothing. */
+#include <inttypes.h>
+#include "sim.h"
+
+static struct request *new_request(struct sim *sim, struct client *client, enum request_kind kind)
+{
+    if (sim->request_count == REQUESTS || client->open_count == OPEN_MAX ||
+        !via_is_left(sim, client))
+        return NULL;
+    const int number = sim->request_count++;
+    struct request *r = &sim->requests[number];
+    *r = (struct request) { .kind = kind,
+                            .number = number,
+                            .client = (int)(client - sim->clients),
+                            .via = via_next(sim, client),
+                            .sent_ms = sim->now_ms };
+    (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++client->next_id);
+    if (!sim->is_calm && client->open_count && chance(sim, 3)) {
+        struct request *twin = &sim->requests[client->open[below(sim, client->open_count)]];
+        const bool greets = kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE;
+        if (!greets)
+            memcpy(r->id, twin->id, sizeof r->id);
+        /* over HTTP each answer comes to the message that it answers */
+        r->shares_its_id |= !greets && r->via == twin->via;
+        twin->shares_its_id |= !greets && r->via == twin->via;
+    }
+    client->open[client->open_count++] = number;
+    return r;
+}
+
+static void add_request(struct sim *sim, const struct request *r, const char *method)
+{
+    hf_buf_printf(&sim->message, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":{",
+                  r->id, method);
+}
+
+static void begin_message(struct sim *sim, const struct request *r, const char *method)
+{
+    hf_buf_clear(&sim->message);
+    add_request(sim, r, method);
+}
+
+static void end_message(struct sim *sim, struct client *client)
+{
+    hf_buf_add_str(&sim->message, "}}");
+    client_say(sim, client, 1, 0);
+}
+
+/* What a client calls a thing of that server. */
+static void add_name(struct sim *sim, const struct client *client, const struct instance *target,
+                     const char *own)
+{
+    const bool plain = client->only || target->settings.prefix == HF_PREFIX_NEVER;
+    hf_buf_printf(&sim->message, "\"%s%s%s\"", plain ? "" : seat_names[target->seat],
+                  plain ? "" : "__", own);
+}
+
+static void add_meta(struct sim *sim, const struct request *r)
+{
+    hf_buf_printf(&sim->message, "\"_meta\":{\"_k\":%d", r->number);
+    if (chance(sim, 40))
+        hf_buf_printf(&sim->message, ",\"progressToken\":%d", r->number);
+    hf_buf_add_char(&sim->message, '}');
+}
+
+static void add_pad(struct sim *sim)
+{
+    const uint32_t n = chance(sim, 80) ? 0 : below(sim, PICK(sim, 300, 3000));
+    if (n == 0)
+        return;
+    hf_buf_add_str(&sim->message, ",\"pad\":\"");
+    if (!hf_buf_reserve(&sim->message, n))
+        abort();
+    memset(sim->message.p + sim->message.end, 'p', n);
+    sim->message.end += n;
+    hf_buf_add_char(&sim->message, '"');
+}
+
+static const char *const methods[] = {
+    "tools/call",       "tools/call",          "tools/call",          "prompts/get",
+    "resources/read",   "completion/complete", "resources/subscribe", "resources/unsubscribe",
+    "logging/setLevel", "x/unknown",
+};
+
+static void add_params(struct sim *sim, const struct client *client, const struct request *r)
+{
+    const struct instance *target = r->target;
+    char given[16];
+    switch (r->kind) {
+    case ASK_PUT:
+    case ASK_IDEM:
+    case ASK_GIVEN:
+    case ASK_PROMPT:
+        (void)snprintf(given, sizeof given, "v%d", client->variant[target - sim->instances]);
+        hf_buf_add_str(&sim->message, "\"name\":");
+        add_name(sim, client, target,
+                 r->kind == ASK_PUT     ? "put"
+                 : r->kind == ASK_IDEM  ? "idem"
+                 : r->kind == ASK_GIVEN ? given
+                                        : "p");
+        hf_buf_add_str(&sim->message, ",\"arguments\":{\"a\":1.50");
+        add_pad(sim);
+        hf_buf_add_str(&sim->message, "},");
+        break;
+    case ASK_COMPLETE:
+        hf_buf_add_str(&sim->message, "\"ref\":{\"type\":\"ref/prompt\",\"name\":");
+        add_name(sim, client, target, "p");
+        hf_buf_add_str(&sim->message, "},");
+        break;
+    case ASK_LEVEL: hf_buf_add_str(&sim->message, "\"level\":\"info\","); break;
+    case ASK_UNKNOWN: break;
+    default:
+        hf_buf_printf(&sim->message, "\"uri\":\"%s://%d/1\",", chance(sim, 80) ? "res" : "tpl",
+                      target->seat);
+        break;
+    }
+    add_meta(sim, r);
+}
+
+static bool is_repeatable(const struct request *r)
+{
+    switch (r->kind) {
+    case ASK_PROMPT:
+    case ASK_READ:
+    case ASK_COMPLETE: return true;
+    case ASK_IDEM: return r->target->settings.retry == HF_RETRY_IDEMPOTENT;
+    default: return false;
+    }
+}
+
+/* A server that is there, has nothing to do and room in its pipe: then nothing may delay a call. */
+static bool must_go_at_once(const struct sim *sim, const struct client *client,
+                            const struct request *r)
+{
+    const struct hf_server *server = r->target->server;
+    const struct hf_slot *slot =
+        server ? hf_slot_for(r->target->server, client->session, false) : NULL;
+    if (!slot || r->kind > ASK_GIVEN || slot->machine.state != HF_SLOT_CONNECTED || slot->waiting ||
+        slot->current->is_frozen || r->target->settings.stateful || sim->is_stopping)
+        return false;
+    const struct child *child = slot->current->shell;
+    const uint32_t max = r->target->settings.max_in_flight;
+    const bool has_room =
+        child->is_remote ? !child->wire.is_greeting
+                         : hf_list_empty(&slot->current->out) &&
+                               child->readable_end - child->read_total + 8192 < child->capacity;
+    return has_room && !(max && slot->current->in_flight >= max) &&
+           slot->server->parts[HF_PART_TOOLS] && r->knew_its_name &&
+           sim->engine->held_bytes + 8192 < sim->limits.max_buffered_bytes;
+}
+
+/* Appends a request for something that a server does. */
+static struct request *add_call(struct sim *sim, struct client *client, enum request_kind kind,
+                                struct instance *target)
+{
+    struct request *r = new_request(sim, client, kind);
+    if (!r)
+        return NULL;
+    r->target = target;
+    r->wait_ms = target->settings.wait_ms;
+    r->call_timeout_ms = target->settings.call_timeout_ms;
+    r->call_timeout_max_ms = target->settings.call_timeout_max_ms;
+    r->repeatable = is_repeatable(r);
+    r->knew_its_name = client->knows[target - sim->instances] && target->lists_tools;
+    sim->stats->calls++;
+    add_request(sim, r, methods[kind]);
+    add_params(sim, client, r);
+    hf_buf_add_str(&sim->message, "}}");
+    return r;
+}
+
+struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
+                            struct instance *target)
+{
+    hf_buf_clear(&sim->message);
+    struct request *r = add_call(sim, client, kind, target);
+    if (!r)
+        return NULL;
+    const bool at_once = must_go_at_once(sim, client, r);
+    const unsigned before = sim->child_serial;
+    client_say(sim, client, 1, 0);
+    if (at_once && !sim->has_failed) {
+        shell_flush(sim);
+        if (r->sends + r->posts == 0 && r->state == OPEN && before == sim->child_serial)
+            sim_broken(sim, PROMISE_P8, "request %d was not written at once", r->number);
+    }
+    return r;
+}
+
+static void ask_list(struct sim *sim, struct client *client)
+{
+    struct request *r = new_request(sim, client, ASK_LIST);
+    if (!r)
+        return;
+    r->part = (enum hf_part_id)below(sim, HF_PART_COUNT);
+    begin_message(sim, r, hf_method(hf_part_traits(r->part)->list)->name);
+    end_message(sim, client);
+}
+
+void client_greet(struct sim *sim, struct client *client)
+{
+    struct request *r = new_request(sim, client, ASK_INITIALIZE);
+    if (!r)
+        return;
+    begin_message(sim, r, "initialize");
+    hf_buf_printf(&sim->message, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{%s}",
+                  client->can_be_asked ? "\"sampling\":{},\"roots\":{},\"elicitation\":{}" : "");
+    end_message(sim, client);
+}
+
+static void ask_ping(struct sim *sim, struct client *client)
+{
+    struct request *r = new_request(sim, client, ASK_PING);
+    if (!r)
+        return;
+    begin_message(sim, r, "ping");
+    end_message(sim, client);
+    if (r->state == OPEN && client->session && !sim->has_failed)
+        sim_broken(sim, PROMISE_P8, "a ping was not answered at once");
+}
+
+/* 2025-03-26 had batches; what is in one is answered one by one. */
+static void ask_batch(struct sim *sim, struct client *client)
+{
+    static const char *const strays[] = {
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nothing\"}", "7"
+    };
+    unsigned owed = 0, nulls = 0;
+    if (!via_is_left(sim, client))
+        return;
+    hf_buf_clear(&sim->message);
+    for (uint32_t left = 2 + below(sim, 3); left > 0; left--) {
+        struct instance *target = client->only ? client->only : sim->seats[below(sim, SERVERS)];
+        const struct request *r = NULL;
+        hf_buf_add_char(&sim->message, owed || hf_buf_len(&sim->message) ? ',' : '[');
+        if (target && chance(sim, 50))
+            r = add_call(sim, client, ASK_PUT, target);
+        else if (chance(sim, 70) && (r = new_request(sim, client, ASK_PING))) {
+            add_request(sim, r, "ping");
+            hf_buf_add_str(&sim->message, "}}");
+        }
+        if (!r) {
+            const uint32_t i = below(sim, 2);
+            hf_buf_add_str(&sim->message, strays[i]);
+            nulls += i;
+        }
+        owed += r != NULL;
+    }
+    hf_buf_add_char(&sim->message, ']');
+    client_say(sim, client, owed + nulls, nulls);
+}
+
+/* What is too long is not kept: only its id is, and that is answered. */
+static void ask_too_much(struct sim *sim, struct client *client)
+{
+    struct hf_json_skim skim;
+    const struct request *r = client->is_http ? NULL : new_request(sim, client, ASK_PING);
+    if (!r) /* over HTTP the front refuses it without us */
+        return;
+    hf_buf_clear(&sim->message);
+    hf_buf_printf(&sim->message, "{\"method\":\"tools/call\",\"params\":{\"id\":1},\"id\":%s}",
+                  r->id);
+    hf_json_skim_init(&skim);
+    hf_json_skim_feed(&skim, hf_buf_span(&sim->message));
+    TRACE(sim, "client %d says far too much, id %s", r->client, r->id);
+    shell_begin(sim, NULL);
+    hf_session_message_over(client->session, &skim, sim->now_ms);
+    shell_end(sim);
+    if (r->state == OPEN && client->session && !sim->has_failed)
+        sim_broken(sim, PROMISE_P12, "a message over the limit was not answered at once");
+}
+
+/* ---- taking back, answering, nonsense ---- */
+
+void client_take_out(struct sim *sim, struct client *client, const struct request *r)
+{
+    for (unsigned i = 0; i < client->open_count; i++)
+        if (client->open[i] == r->number) {
+            client->open[i] = client->open[--client->open_count];
+            return;
+        }
+    sim_broken(sim, PROMISE_INNER, "request %d is not among the open ones", r->number);
+}
+
+static unsigned count_of_id(const struct sim *sim, const struct client *client, const char *id)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < client->open_count; i++)
+        count += strcmp(sim->requests[client->open[i]].id, id) == 0;
+    return count;
+}
+
+void client_cancel(struct sim *sim, struct client *client, struct request *r)
+{
+    if (!via_is_left(sim, client))
+        return;
+    const bool ends =
+        r->state == OPEN && r->kind != ASK_INITIALIZE && count_of_id(sim, client, r->id) == 1;
+    hf_buf_clear(&sim->message);
+    hf_buf_printf(&sim->message,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                  "\"requestId\":%s,\"reason\":\"enough\"}}",
+                  r->id);
+    if (ends) {
+        r->state = CANCELLED;
+        client_take_out(sim, client, r);
+        if (r->via) /* whoever waits there hears that nothing comes */
+            sim->vias[r->via].nothings++;
+    }
+    client_say(sim, client, 0, 0);
+}
+
+static void cancel_some(struct sim *sim, struct client *client)
+{
+    if (client->open_count && chance(sim, 80)) {
+        struct request *open = &sim->requests[client->open[below(sim, client->open_count)]];
+        if (!open->shares_its_id || count_of_id(sim, client, open->id) > 1)
+            client_cancel(sim, client, open);
+        return;
+    }
+    if (sim->request_count == 0)
+        return;
+    struct request *r = &sim->requests[below(sim, (uint32_t)sim->request_count)];
+    if (r->client == (int)(client - sim->clients) && r->state == ANSWERED &&
+        count_of_id(sim, client, r->id) == 0)
+        client_cancel(sim, client, r);
+}
+
+static void answer_ask(struct sim *sim, struct client *client)
+{
+    if (client->ask_count == 0 || !via_is_left(sim, client))
+        return;
+    const uint64_t id = client->asks[--client->ask_count];
+    hf_buf_clear(&sim->message);
+    if (chance(sim, 50))
+        hf_buf_printf(&sim->message, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"result\":{}}", id);
+    else
+        hf_buf_printf(&sim->message,
+                      "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64
+                      ",\"error\":{\"code\":-1,\"message\":\"no\"}}",
+                      id);
+    client_say(sim, client, 0, 0);
+}
+
+static void talk_nonsense(struct sim *sim, struct client *client)
+{
+    static const struct {
+        const char *text;
+        unsigned answers; /* under id null */
+    } nonsense[] = {
+        { "hello", 1 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", 1 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":77777777,\"result\":{}}", 0 },
+        { "[]", 1 },
+        { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nothing\"}", 0 },
+        { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}", 0 },
+        { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 0 },
+        { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", 0 },
+    };
+    const uint32_t i = below(sim, sizeof nonsense / sizeof *nonsense);
+    if (!via_is_left(sim, client))
+        return;
+    hf_buf_clear(&sim->message);
+    hf_buf_add_str(&sim->message, nonsense[i].text);
+    client_say(sim, client, nonsense[i].answers, nonsense[i].answers);
+}
+
+static void call_some(struct sim *sim, struct client *client)
+{
+    struct instance *target = client->only ? client->only : sim->seats[below(sim, SERVERS)];
+    enum request_kind kind = chance(sim, 75) ? ASK_PUT : ASK_IDEM;
+    if (chance(sim, 40))
+        kind = (enum request_kind)(ASK_PROMPT + below(sim, ASK_UNKNOWN - ASK_PROMPT + 1));
+    if (!target)
+        return;
+    const size_t i = (size_t)(target - sim->instances);
+    if (chance(sim, 10) && client->knows[i] && client->variant[i] >= 0)
+        kind = ASK_GIVEN;
+    (void)client_call(sim, client, kind, target);
+}
+
+void client_ask_some(struct sim *sim, struct client *client)
+{
+    const uint32_t dice = below(sim, 92);
+    if (dice < 55)
+        call_some(sim, client);
+    else if (dice < 66)
+        ask_list(sim, client);
+    else if (dice < 76)
+        cancel_some(sim, client);
+    else if (dice < 83)
+        answer_ask(sim, client);
+    else if (dice < 86)
+        ask_ping(sim, client);
+    else if (dice < 88)
+        (chance(sim, 50) ? ask_batch : ask_too_much)(sim, client);
+    else
+        talk_nonsense(sim, client);
+}

@@ -1,0 +1,77 @@
+/* faults.h - what goes wrong with remote servers, and how exchanges with them end. */
+#ifndef HF_TEST_FAULTS_H
+#define HF_TEST_FAULTS_H
+
+#include "core/engine.h"
+
+#define FAULTS(X)                                                                                  \
+    X(REFUSED, "connection refused")                                                               \
+    X(NO_NAME, "no such host")                                                                     \
+    X(NOTHING, "connected, nothing sent")                                                          \
+    X(PART, "cut within the body")                                                                 \
+    X(UNREAD, "sent whole, never read whole")                                                      \
+    X(BALANCER, "5xx before the server")                                                           \
+    X(GATE, "4xx before the server")                                                               \
+    X(RETRY_AFTER, "Retry-After")                                                                  \
+    X(FORGOTTEN_400, "unknown session: 400")                                                       \
+    X(FORGOTTEN_401, "unknown session: 401")                                                       \
+    X(FORGOTTEN_403, "unknown session: 403")                                                       \
+    X(FORGOTTEN_404, "unknown session: 404")                                                       \
+    X(BEFORE_EFFECT, "lost before the effect")                                                     \
+    X(AFTER_EFFECT, "lost after the effect")                                                       \
+    X(HEAD_CUT, "head of the answer cut")                                                          \
+    X(BODY_CUT, "JSON answer cut")                                                                 \
+    X(RESET, "answered, then reset")                                                               \
+    X(STREAM_CUT, "stream without ids cut")                                                        \
+    X(STREAM_CUT_LATER, "stream with ids cut")                                                     \
+    X(POLLED, "closed in mid-request, to be resumed")                                              \
+    X(RESUMED, "resumed")                                                                          \
+    X(RESUME_VAIN, "resumed in vain")                                                              \
+    X(RESUME_GONE, "resume refused")                                                               \
+    X(LATE_4XX, "4xx after the effect")                                                            \
+    X(LATE_5XX, "5xx after the effect")                                                            \
+    X(EARLY_500, "500 before the effect")                                                          \
+    X(ANSWER_IN_4XX, "4xx whose body is the answer")                                               \
+    X(EMPTY, "2xx without an answer")                                                              \
+    X(REDIRECT, "redirect")                                                                        \
+    X(TWICE, "answered twice")                                                                     \
+    X(STRANGE_ID, "answer to an unknown id")                                                       \
+    X(ELSEWHERE, "answered on another stream")                                                     \
+    X(NO_END, "never ends")                                                                        \
+    X(TOO_LARGE, "answer too large")                                                               \
+    X(MALFORMED, "answer malformed")                                                               \
+    X(ASKS, "asks on a call's stream")                                                             \
+    X(ASKS_ALONE, "asks on its own stream")                                                        \
+    X(NEWS, "list_changed on its own stream")                                                      \
+    X(NO_STREAM, "405 to GET")                                                                     \
+    X(LISTEN_CUT, "its own stream cut")                                                            \
+    X(LISTEN_CLOSED, "its own stream closed")                                                      \
+    X(STALE_ID, "Last-Event-ID refused")                                                           \
+    X(RESTART, "restart")                                                                          \
+    X(DOWN, "down for a while")                                                                    \
+    X(FORGETS, "forgets a session")                                                                \
+    X(HELLO_AUTH, "initialize: 401 or 403")                                                        \
+    X(HELLO_ERROR, "initialize: an error")                                                         \
+    X(HELLO_LOST, "initialize: lost or never answered")                                            \
+    X(OLDER, "HTTP+SSE spoken")                                                                    \
+    X(OLDER_SILENT, "HTTP+SSE: no endpoint")                                                       \
+    X(NO_CLIENT, "no HTTP client to be had")
+#define FAULT_ENUM(id, name) FAULT_##id,
+enum fault { FAULTS(FAULT_ENUM) FAULT_COUNT };
+
+#define FATES(X) /* of posts, as the engine is told */                                             \
+    X(UNSENT, "unsent")                                                                            \
+    X(PARTIAL, "partial")                                                                          \
+    X(LOST, "lost")                                                                                \
+    X(CUT, "cut")                                                                                  \
+    X(WHOLE, "whole")                                                                              \
+    X(S3XX, "3xx")                                                                                 \
+    X(S4XX, "4xx")                                                                                 \
+    X(S5XX, "5xx")                                                                                 \
+    X(ABORTED_UNSENT, "aborted unsent")                                                            \
+    X(ABORTED, "aborted")
+#define FATE_ENUM(id, name) FATE_##id,
+enum fate { FATES(FATE_ENUM) FATE_COUNT };
+enum { VERB_COUNT = HF_POST_GOODBYE + 1 };
+
+#endif

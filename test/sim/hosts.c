@@ -1,0 +1,578 @@
+/* hosts.c - remote servers and the exchanges with them, as the network has them.
+ *
+ * What left us, what arrived and what may still run is recorded here, and what clients are told is
+ * judged by it. An exchange that we gave up lives on without its post: bytes that left cannot be
+ * taken back. What a server answers is planned in serve.c, step by step. */
+#include <inttypes.h>
+#include "sim.h"
+
+static const char *const verb_names[] = { "message", "listen", "resume", "goodbye" };
+
+void fault(struct sim *sim, const struct exchange *x, enum fault fault)
+{
+#define NAME(id, name) name,
+    static const char *const names[] = { FAULTS(NAME) };
+#undef NAME
+    sim->stats->faults[fault]++;
+    TRACE(sim, "  exchange %u: %s", x ? x->serial : 0, names[fault]);
+}
+
+void plan(struct exchange *x, int kind, int value, uint32_t delay_ms)
+{
+    assert(x->step_count < STEPS);
+    x->steps[x->step_count++] =
+        (struct step) { .kind = kind, .value = value, .delay_ms = delay_ms };
+}
+
+static struct request *request_of(struct sim *sim, const struct exchange *x)
+{
+    return x->verb == HF_POST_MESSAGE && x->is_request && x->asked.request >= 0
+               ? &sim->requests[x->asked.request]
+               : NULL;
+}
+
+void exchange_drop(struct sim *sim, struct exchange *x)
+{
+    x->in_use = false;
+    while (sim->exchange_top && !sim->exchanges[sim->exchange_top - 1].in_use)
+        sim->exchange_top--;
+}
+
+/* We take leave of it, or cannot any more. */
+static void host_part(struct host *host, unsigned session)
+{
+    for (unsigned i = 0; i < host->known_count; i++)
+        host->known[i].has_parted |= host->known[i].number == session;
+}
+
+/* ---- begun ---- */
+
+static struct exchange *free_exchange(struct sim *sim)
+{
+    unsigned i = 0;
+    while (i < EXCHANGES && sim->exchanges[i].in_use)
+        i++;
+    assert(i < EXCHANGES && "more exchanges than any sane run has");
+    if (i == sim->exchange_top)
+        sim->exchange_top++;
+    struct exchange *x = &sim->exchanges[i];
+    *x = (struct exchange) { .in_use = true, .serial = ++sim->exchange_serial };
+    return x;
+}
+
+static void read_message(struct sim *sim, struct exchange *x, const struct hf_post_request *request)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    int64_t id = 0;
+    hf_buf_clear(&sim->scratch);
+    for (unsigned i = 0; i < request->piece_count; i++)
+        hf_buf_add(&sim->scratch, request->pieces[i]);
+    const struct hf_span text = hf_buf_span(&sim->scratch);
+    TRACE(sim, "    exchange %u posts %.*s", x->serial, (int)(text.n < 300 ? text.n : 300), text.p);
+    if (hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) {
+        sim_broken(sim, PROMISE_INNER, "a host was sent what is no message: %s", err.text);
+        return;
+    }
+    x->method = hf_method_find(msg.method)->id;
+    x->is_request = msg.kind == HF_MSG_REQUEST;
+    x->is_introduction = x->method == HF_METHOD_INITIALIZED;
+    if (x->method == HF_METHOD_CANCELLED &&
+        hf_json_int(hf_json_get(msg.params, HF_SPAN("requestId")), &id))
+        x->cancels = (uint64_t)id;
+    if (!x->is_request)
+        return;
+    if (!hf_json_int(msg.id, &id))
+        sim_broken(sim, PROMISE_INNER, "a host was sent a client's own id");
+    x->asked = talk_asked(x->method, (uint64_t)id, key_of(text));
+    x->asked.exchange = x->serial;
+    x->asked.is_second_page = hf_json_get(msg.params, HF_SPAN("cursor")).p != NULL;
+}
+
+static void read_head(struct exchange *x, const struct hf_post_request *request)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->session_id));
+    if (request->session_id.p)
+        x->session = (unsigned)atoi(text + 1);
+    x->is_at_endpoint = request->endpoint.p;
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->endpoint));
+    const char *at = strchr(text, '=');
+    if (at)
+        x->session = (unsigned)atoi(at + 1);
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->last_event_id));
+    if (request->last_event_id.p)
+        (void)sscanf(text, "%u-%u-%u", &x->last_life, &x->stream, &x->stream_event);
+}
+
+/* Once for each wire, and once more for each session that it was told is gone; and again if the
+ * server had to be asked which era it speaks. */
+static void check_hello(struct sim *sim, struct exchange *x)
+{
+    struct child *wire = x->wire;
+    const unsigned count = x->is_at_endpoint ? ++wire->wire.older_hellos : ++wire->wire.hellos;
+    const unsigned most = x->is_at_endpoint ? 1 : 1 + wire->wire.refused + wire->wire.is_probed;
+    if (count > most)
+        sim_broken(sim, PROMISE_P5, "initialize was sent %u times, and %u sessions were refused",
+                   count, wire->wire.refused);
+    if (x->session && !x->is_at_endpoint)
+        sim_broken(sim, PROMISE_P5, "initialize carries a session");
+    sim->stats->renewals += !x->is_at_endpoint && count > 1;
+    wire->wire.session = 0;
+    wire->wire.is_greeting = true;
+}
+
+/* A cancel may go to the session in which its request was sent, even if there is a newer one. */
+static bool is_its_session(const struct sim *sim, const struct exchange *x)
+{
+    if (x->session == x->wire->wire.session || x->is_at_endpoint)
+        return true;
+    for (int i = sim->request_count; x->cancels && i-- > 0;)
+        if (sim->requests[i].rpc_id == x->cancels)
+            return x->session == sim->requests[i].session;
+    return false;
+}
+
+static void check_request(struct sim *sim, struct exchange *x,
+                          const struct hf_post_request *request)
+{
+    const struct child *wire = x->wire;
+    if (x->is_request && x->method == HF_METHOD_INITIALIZE) {
+        check_hello(sim, x);
+        return;
+    }
+    if (x->is_request && x->method == HF_METHOD_DISCOVER) {
+        if (x->session)
+            sim_broken(sim, PROMISE_P5, "the question after the era carries a session");
+        x->wire->wire.is_probed = true;
+        return;
+    }
+    if (x->verb ==
+        HF_POST_RESUME) /* of the session under which it was asked, whatever came since */
+        return;
+    if (!is_its_session(sim, x))
+        sim_broken(sim, PROMISE_P5, "a %s carries session %u, and the newest is %u",
+                   verb_names[x->verb], x->session, wire->wire.session);
+    if (x->is_request && wire->wire.is_greeting)
+        sim_broken(sim, PROMISE_P5, "something is asked before the server was greeted");
+    if (wire->wire.has_version && !request->version.p)
+        sim_broken(sim, PROMISE_INNER, "the version that was agreed on is not said");
+    if (x->verb == HF_POST_GOODBYE)
+        host_part(&x->instance->host, x->session);
+}
+
+void exchange_begin(struct sim *sim, struct hf_post *post)
+{
+    struct hf_post_request request;
+    struct exchange *x = free_exchange(sim);
+    hf_post_request(post, &request);
+    x->post = post;
+    x->wire = hf_runtime_shell(hf_post_runtime(post));
+    x->instance = x->wire->instance;
+    x->verb = request.verb;
+    x->retry_ms = x->retry_after_ms = -1;
+    x->asked.request = -1;
+    hf_post_set_shell(post, x);
+    read_head(x, &request);
+    TRACE(sim, "    exchange %u begins: %s of wire %u, session %u", x->serial, verb_names[x->verb],
+          x->wire->serial, x->session);
+    if (x->verb == HF_POST_MESSAGE)
+        read_message(sim, x, &request);
+    check_request(sim, x, &request);
+    struct request *r = request_of(sim, x);
+    if (r) {
+        r->posts++;
+        r->exchange = x->serial;
+        r->rpc_id = x->asked.id;
+        r->session = x->session;
+    }
+    sim->stats->exchanges++;
+    x->wake_ms = sim->now_ms;
+    if (!sim->is_calm && chance(sim, 20))
+        x->wake_ms += below(sim, PICK(sim, 20, 3000));
+}
+
+/* ---- given up ---- */
+
+void exchange_abort(struct sim *sim, struct hf_post *post)
+{
+    struct exchange *x = hf_post_shell(post);
+    if (!x || x->post != post) {
+        sim_broken(sim, PROMISE_INNER, "an exchange was aborted that is not under way");
+        return;
+    }
+    TRACE(sim, "    exchange %u is aborted", x->serial);
+    const bool may_run = x->phase == TO_SEND || (x->phase == AT_SERVER && x->incarnation);
+    sim->stats->fates[x->verb][x->phase == TO_CONNECT ? FATE_ABORTED_UNSENT : FATE_ABORTED]++;
+    struct request *r = request_of(sim, x);
+    if (r && r->state == OPEN) /* its runtime is killed: that is no time to say goodbye */
+        host_part(&x->instance->host, x->wire->wire.session);
+    x->post = NULL;
+    x->wire = NULL;
+    if (r && x->phase != TO_CONNECT)
+        r->may_have_arrived = true;
+    if (!r || !may_run || chance(sim, 50))
+        exchange_drop(sim, x);
+}
+
+/* ---- told to the engine ---- */
+
+static enum fate fate_of(const struct exchange *x, bool is_whole)
+{
+    static const enum fate by_sent[] = { FATE_UNSENT, FATE_PARTIAL, FATE_LOST };
+    if (x->status == 0)
+        return by_sent[x->sent];
+    if (x->status < 300)
+        return is_whole ? FATE_WHOLE : FATE_CUT;
+    return x->status < 400 ? FATE_S3XX : x->status < 500 ? FATE_S4XX : FATE_S5XX;
+}
+
+/* What the end of an exchange lets its wire know, and what it does to the request in it. */
+static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
+{
+    struct child *wire = x->wire;
+    struct request *r = request_of(sim, x);
+    if (r && x->status == 0 && x->phase != TO_CONNECT) {
+        r->nothings += x->sent == HF_SENT_NOTHING;
+        r->byte_taken |= x->sent != HF_SENT_NOTHING;
+        r->may_have_arrived |= x->sent == HF_SENT_WHOLE;
+    }
+    if (r && (x->status == 0 || x->status >= 300)) /* whatever comes now was given up */
+        r->exchange = 0;
+    const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
+    const bool is_refusal = !x->has_answered && x->session && x->verb == HF_POST_MESSAGE &&
+                            (is_whole || !x->is_request) &&
+                            (x->status == 404 || (is_ping && x->status >= 400 && x->status < 500));
+    if (is_refusal && x->session > wire->wire.last_refused) {
+        wire->wire.last_refused = x->session;
+        wire->wire.refused++;
+    }
+    if (x->is_request && x->asked.what == SAY_LIST && !x->has_answered)
+        wire->listed_badly = true;
+    if (x->is_introduction)
+        wire->wire.is_greeting = false;
+}
+
+static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
+{
+    struct hf_post *post = x->post;
+    const struct hf_post_end end = {
+        .sent = x->sent,
+        .status = x->status,
+        .is_whole = is_whole,
+        .retry_after_ms = x->retry_after_ms,
+        .why = x->sent == HF_SENT_NOTHING ? "connection refused" : "the connection was lost",
+    };
+    TRACE(sim, "exchange %u is over: sent %d, status %d, %s", x->serial, (int)x->sent, x->status,
+          is_whole ? "whole" : "not whole");
+    sim->stats->fates[x->verb][fate_of(x, is_whole)]++;
+    note_end(sim, x, is_whole);
+    hf_post_set_shell(post, NULL);
+    exchange_drop(sim, x);
+    shell_begin(sim, hf_post_runtime(post));
+    hf_post_over(post, &end, sim->now_ms);
+    shell_end(sim);
+}
+
+static void end_unsent(struct sim *sim, struct exchange *x, enum hf_sent sent)
+{
+    x->sent = sent;
+    tell_over(sim, x, false);
+}
+
+static void tell_head(struct sim *sim, struct exchange *x, int status)
+{
+    char id[24];
+    struct child *wire = x->wire;
+    struct host *host = &x->instance->host;
+    const bool is_good = status >= 200 && status < 300;
+    const bool is_hello = x->is_request && x->method == HF_METHOD_INITIALIZE && is_good;
+    struct hf_span session = { NULL, 0 };
+    x->status = status;
+    x->is_stream &= is_good;
+    TRACE(sim, "exchange %u answers %d%s", x->serial, status, x->is_stream ? ", a stream" : "");
+    if (x->gives && is_good) {
+        (void)snprintf(id, sizeof id, "s%u", x->gives);
+        session = hf_span_of(id);
+        for (unsigned i = 0; i < host->known_count; i++)
+            host->known[i].was_told |= host->known[i].number == x->gives;
+    }
+    if (is_hello)
+        wire->wire.session = x->is_at_endpoint ? 0 : x->gives;
+    if (x->is_introduction && is_good)
+        wire->wire.is_greeting = false;
+    wire->wire.has_listened |= x->verb == HF_POST_LISTEN && x->is_stream;
+    shell_begin(sim, wire->runtime);
+    hf_post_head(x->post, status, x->is_stream, session, sim->now_ms);
+    shell_end(sim);
+}
+
+static void tell_mark(struct sim *sim, struct exchange *x)
+{
+    char id[40];
+    (void)snprintf(id, sizeof id, "%u-%u-%u", x->instance->host.incarnation, x->stream,
+                   ++x->stream_event);
+    TRACE(sim, "exchange %u: event %s, retry %d", x->serial, id, (int)x->retry_ms);
+    hf_post_mark(x->post, hf_span_of(id), x->retry_ms);
+}
+
+/* Every line that lies in its wire's `out`, as a message of its own. */
+static void tell_messages(struct sim *sim, struct exchange *x)
+{
+    struct child *wire = x->wire;
+    const unsigned serial = x->serial;
+    while (hf_buf_len(&wire->out) && !sim->has_failed) {
+        const struct hf_span all = hf_buf_span(&wire->out);
+        const char *newline = memchr(all.p, '\n', all.n);
+        const struct hf_span text = { all.p, newline ? (size_t)(newline - all.p) : all.n };
+        hf_buf_clear(&sim->scratch);
+        hf_buf_add(&sim->scratch, text);
+        hf_buf_consume(&wire->out, text.n + (newline != NULL));
+        if (text.n == 0 || !x->in_use || x->serial != serial || !x->post)
+            continue;
+        TRACE(sim, "exchange %u says %.*s", x->serial, (int)(text.n < 300 ? text.n : 300),
+              hf_buf_span(&sim->scratch).p);
+        shell_begin(sim, wire->runtime);
+        if (x->is_stream && x->stream && chance(sim, 50))
+            tell_mark(sim, x);
+        hf_post_message(x->post, hf_buf_span(&sim->scratch), sim->now_ms);
+        shell_end(sim);
+    }
+}
+
+static struct exchange *another_stream(struct sim *sim, const struct exchange *x)
+{
+    for (unsigned i = 0; i < sim->exchange_top; i++) {
+        struct exchange *other = &sim->exchanges[i];
+        if (other->in_use && other != x && other->post && other->wire == x->wire &&
+            other->is_stream && other->status == 200)
+            return other;
+    }
+    return NULL;
+}
+
+/* A good answer that reached us is passed on, whatever happens next (P4). */
+static void tell_answer(struct sim *sim, struct exchange *x, int value)
+{
+    struct child *wire = x->wire;
+    struct pending asked = x->asked;
+    struct request *r = asked.request < 0 ? NULL : &sim->requests[asked.request];
+    struct exchange *on = value == FAULT_ELSEWHERE ? another_stream(sim, x) : NULL;
+    const bool must_reach = r && r->state == OPEN && r->exchange == asked.exchange &&
+                            !r->shares_its_id && !(r->kind == ASK_READ && r->target != x->instance);
+    hf_buf_clear(&wire->out);
+    if (value < 0)
+        talk_error(wire, asked.id, value);
+    else
+        talk_answer(sim, wire, &asked);
+    x->has_answered = true;
+    if (asked.what == SAY_HELLO && value == 0)
+        wire->wire.has_version = true;
+    tell_messages(sim, on ? on : x);
+    if (must_reach && r->state == OPEN && !sim->has_failed)
+        sim_broken(sim, PROMISE_P4, "request %d was answered, and its client hears nothing",
+                   r->number);
+}
+
+static void tell_oversize(struct sim *sim, struct exchange *x)
+{
+    struct child *wire = x->wire;
+    struct hf_json_skim skim;
+    hf_buf_clear(&wire->out);
+    if (!talk_too_much(sim, wire, x->asked.id)) {
+        tell_answer(sim, x, 0);
+        return;
+    }
+    hf_json_skim_init(&skim);
+    hf_json_skim_feed(&skim, hf_buf_span(&wire->out));
+    hf_buf_clear(&wire->out);
+    TRACE(sim, "exchange %u says too much", x->serial);
+    x->has_answered = true;
+    shell_begin(sim, wire->runtime);
+    hf_post_message_over(x->post, &skim, sim->now_ms);
+    shell_end(sim);
+}
+
+void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
+{
+    struct child *wire = x->wire;
+    const unsigned announced = wire->announced;
+    hf_buf_clear(&wire->out);
+    switch (saying) {
+    case SAYING_PROGRESS: talk_progress(sim, wire, &x->asked); break;
+    case SAYING_ASK: talk_ask(sim, wire, x->asked.request); break;
+    case SAYING_LOG: talk_log(wire, x->asked.request); break;
+    case SAYING_STRANGER: talk_error(wire, x->asked.id + 65536, -32050); break;
+    case SAYING_NOISE: talk_noise(sim, wire); break;
+    case SAYING_NEWS: talk_news(wire); break;
+    }
+    if (x->status >= 300) /* nobody listens to what comes with an error */
+        wire->announced = announced;
+    tell_messages(sim, x);
+}
+
+static void tell_malformed(struct sim *sim, struct exchange *x, int kind)
+{
+    static const char *const formats[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"result\":nul}",
+        "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 "}",
+    };
+    hf_buf_clear(&x->wire->out);
+    hf_buf_printf(&x->wire->out, formats[kind], x->asked.id);
+    x->has_answered = true;
+    tell_messages(sim, x);
+}
+
+/* ---- one deed of an exchange ---- */
+
+static void connect_or_not(struct sim *sim, struct exchange *x)
+{
+    const struct host *host = &x->instance->host;
+    if (host->down_until_ms > sim->now_ms || chance(sim, host->net / 3)) {
+        fault(sim, x, chance(sim, 70) ? FAULT_REFUSED : FAULT_NO_NAME);
+        end_unsent(sim, x, HF_SENT_NOTHING);
+        return;
+    }
+    TRACE(sim, "exchange %u is sending", x->serial);
+    if (request_of(sim, x)) {
+        request_leaves(sim, x->wire, x->asked.request);
+        sim->requests[x->asked.request].is_written = true;
+    }
+    x->phase = TO_SEND;
+    x->wake_ms = sim->now_ms + (!sim->is_calm && chance(sim, 20) ? below(sim, 200) : 0);
+    shell_begin(sim, x->wire->runtime);
+    hf_post_sending(x->post, sim->now_ms);
+    shell_end(sim);
+}
+
+static void reach(struct sim *sim, struct exchange *x)
+{
+    struct request *r = request_of(sim, x);
+    x->sent = HF_SENT_WHOLE;
+    if (r)
+        r->may_have_arrived = true;
+    x->phase = AT_SERVER;
+    x->incarnation = x->instance->host.incarnation;
+    serve(sim, x);
+    x->wake_ms = sim->now_ms + (x->step_count ? x->steps[0].delay_ms : 0);
+}
+
+static void fail_on_the_way(struct sim *sim, struct exchange *x)
+{
+    switch (below(sim, 5)) {
+    case 0:
+        fault(sim, x, FAULT_NOTHING);
+        end_unsent(sim, x, HF_SENT_NOTHING);
+        return;
+    case 1:
+        fault(sim, x, FAULT_PART);
+        end_unsent(sim, x, HF_SENT_PART);
+        return;
+    case 2:
+        fault(sim, x, FAULT_UNREAD);
+        end_unsent(sim, x, HF_SENT_WHOLE);
+        return;
+    default: break;
+    }
+    struct request *r = request_of(sim, x);
+    if (r)
+        r->may_have_arrived = true;
+    x->sent = HF_SENT_WHOLE;
+    x->phase = AT_SERVER;
+    serve_badly(sim, x, chance(sim, 50));
+    x->wake_ms = sim->now_ms;
+}
+
+static void do_step(struct sim *sim, struct exchange *x, struct step step)
+{
+    switch (step.kind) {
+    case STEP_RUN: request_runs(sim, x->asked.request); break;
+    case STEP_HEAD: tell_head(sim, x, step.value); break;
+    case STEP_MARK:
+        x->retry_ms = step.value >= 0 ? step.value : x->retry_ms;
+        tell_mark(sim, x);
+        break;
+    case STEP_ANSWER: tell_answer(sim, x, step.value); break;
+    case STEP_SAY: exchange_say(sim, x, (enum saying)step.value); break;
+    case STEP_OVERSIZE: tell_oversize(sim, x); break;
+    case STEP_MALFORMED: tell_malformed(sim, x, step.value); break;
+    case STEP_ENDPOINT: {
+        char url[40];
+        (void)snprintf(url, sizeof url, "http://h/m?s=%u", x->gives);
+        TRACE(sim, "exchange %u: endpoint %s", x->serial, url);
+        shell_begin(sim, x->wire->runtime);
+        hf_post_endpoint(x->post, hf_span_of(url), sim->now_ms);
+        shell_end(sim);
+        break;
+    }
+    case STEP_OVER: tell_over(sim, x, step.value); break;
+    }
+}
+
+static void go_on(struct sim *sim, struct exchange *x)
+{
+    const unsigned serial = x->serial;
+    if (x->step_head < x->step_count) {
+        const struct step step = x->steps[x->step_head++];
+        if (x->post || step.kind == STEP_RUN)
+            do_step(sim, x, step);
+    }
+    if (!x->in_use || x->serial != serial)
+        return;
+    if (x->step_head < x->step_count) {
+        x->wake_ms = sim->now_ms + x->steps[x->step_head].delay_ms;
+    } else if (x->post) {
+        x->phase = OPEN_STREAM;
+        x->wake_ms =
+            x->instance->host.is_older && x->verb == HF_POST_LISTEN ? sim->now_ms : UINT64_MAX;
+    } else {
+        exchange_drop(sim, x);
+    }
+}
+
+/* HTTP+SSE: the answers that are due. */
+static void speak(struct sim *sim, struct exchange *x)
+{
+    struct child *wire = x->wire;
+    const unsigned serial = x->serial;
+    for (unsigned i = 0; i < wire->pending_count; i++) {
+        if (wire->pending[i].due_ms > sim->now_ms)
+            continue;
+        x->asked = wire->pending[i];
+        wire->pending[i] = wire->pending[--wire->pending_count];
+        tell_answer(sim, x, 0);
+        break;
+    }
+    if (!x->in_use || x->serial != serial || !x->post)
+        return;
+    x->wake_ms = UINT64_MAX;
+    for (unsigned i = 0; i < wire->pending_count; i++)
+        if (wire->pending[i].due_ms < x->wake_ms)
+            x->wake_ms = wire->pending[i].due_ms;
+}
+
+void exchange_act(struct sim *sim, struct exchange *x)
+{
+    switch (x->phase) {
+    case TO_CONNECT: connect_or_not(sim, x); break;
+    case TO_SEND:
+        if (x->post && chance(sim, x->instance->host.net))
+            fail_on_the_way(sim, x);
+        else
+            reach(sim, x);
+        break;
+    case AT_SERVER: go_on(sim, x); break;
+    case OPEN_STREAM: speak(sim, x); break;
+    }
+}
+
+struct exchange *exchange_stream_of(struct sim *sim, const struct child *wire)
+{
+    for (unsigned i = 0; i < sim->exchange_top; i++) {
+        struct exchange *x = &sim->exchanges[i];
+        if (x->in_use && x->post && x->wire == wire && x->verb == HF_POST_LISTEN &&
+            x->phase == OPEN_STREAM)
+            return x;
+    }
+    return NULL;
+}
