@@ -424,5 +424,6 @@ bool http_act(struct child *c)
     if (w->exchanges_seen == w->exchange_count)
         return false;
     react(w->exchanges[w->exchanges_seen++]);
+    (void)pump(w); /* it may have ended others that are about to react */
     return true;
 }

@@ -23,7 +23,8 @@ struct exchange {
     struct messages body;                                  /* one, of a POST */
     uint64_t begun_ms, ended_ms;
     bool is_sending, is_stream, is_aborted;
-    int status; /* of its head; 0: none came yet */
+    int status;   /* of its head; 0: none came yet */
+    bool has_run; /* for the test to keep in mind */
 };
 
 /* ---- finding: by the method in it, or "response", "GET", "RESUME", "DELETE" ---- */
