@@ -101,7 +101,6 @@ static bool is_confirmed(const struct hf_runtime *runtime, int status)
 
 void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
 {
-    runtime->remote.doubt = NULL;
     if (status && is_confirmed(runtime, status))
         hf_remote_session_gone(runtime, status);
     judge_all_doubted(runtime, status);

@@ -277,6 +277,8 @@ TEST(without_a_session_a_4xx_is_rejected_as_the_table_says)
         CHECK(error_of(s.client, 1) == -31009);
         CHECK(data_is(s.client, 1, "dispatched", early ? "false" : "true"));
         CHECK(data_is(s.client, 1, "retry", early ? "\"no\"" : "\"check_first\""));
+        CHECK(data_is(s.client, 1, "evidence", early ? "\"refused\"" : "\"dispatched\""));
+        CHECK((status == 401) == error_says(s.client, 1, "credentials"));
         CHECK(sent(s.w, CALL) == 1 && sent(s.w, "ping") == 0 && IS(s.server, CONNECTED));
         CHECK((status == 401) == span_has(data_of(s.client, 1, "reason"), "auth required"));
         world_end(s.w);

@@ -61,6 +61,53 @@ TEST(a_refusal_that_one_ping_confirms_is_a_forgotten_session)
     }
 }
 
+TEST(a_late_refusal_is_judged_by_what_is_known_of_its_session)
+{
+    struct scene s = scene_with_calls(2);
+    http_of(&s)->has_forgotten = true;
+    http_of(&s)->unknown_status = 400;
+    exchange_fails(nth_exchange(s.w, CALL, 0), 400);
+    CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 3);
+    exchange_fails(nth_exchange(s.w, CALL, 1), 400); /* the new session is there already */
+    CHECK(sent(s.w, CALL) == 4 && sent(s.w, "ping") == 1 && sent(s.w, "initialize") == 2);
+    answer_all(&s);
+    CHECK(has_result(s.client, 1) && has_result(s.client, 2));
+    world_end(s.w);
+}
+
+TEST(a_call_that_was_in_doubt_and_is_sent_again_has_no_doubt_left)
+{
+    struct hf_settings settings = default_settings();
+    settings.drain_ms = 1000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    calls(&s, 1, 1);
+    http_of(&s)->has_forgotten = true;
+    http_of(&s)->unknown_status = 401;
+    exchange_fails(last_exchange(s.w, CALL), 401);
+    CHECK(sent(s.w, CALL) == 2);
+    operate(s.w, s.server, HF_OP_DISABLE);
+    advance(s.w, 1000);
+    CHECK(error_of(s.client, 1) == -31002); /* this time it was taken */
+    world_end(s.w);
+}
+
+TEST(what_a_stream_once_met_confirms_nothing_later)
+{
+    struct scene s =
+        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    http_of(&s)->by_hand = true;
+    exchange_breaks(stream_of(s.first), HF_SENT_WHOLE);
+    advance(s.w, 1000);
+    exchange_fails(last_exchange(s.w, "GET"), 400);
+    exchange_answers(last_exchange(s.w, "ping"), "{}"); /* the session is known */
+    http_of(&s)->by_hand = false;
+    http_of(&s)->ping_status = 400;
+    calls(&s, 1, 1);
+    exchange_fails(last_exchange(s.w, CALL), 403);
+    CHECK(error_of(s.client, 1) == -31009 && sent(s.w, "initialize") == 1);
+    world_end(s.w);
+}
+
 TEST(a_refusal_of_a_living_session_is_the_servers_word_and_not_sent_again)
 {
     for (size_t i = 0; i < DOUBTFUL; i++) {

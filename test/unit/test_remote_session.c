@@ -171,7 +171,8 @@ TEST(a_session_refused_on_its_first_use_is_a_failed_attempt)
 
 TEST(a_new_session_refused_on_its_first_use_is_a_loss_and_not_another_renewal)
 {
-    struct scene s = scene_with_calls(1);
+    struct scene s = scene_with_calls(2);
+    exchange_answers(nth_exchange(s.w, CALL, 0), RESULT); /* the old one has served somebody */
     http_of(&s)->list_status = 404;
     exchange_fails(last_exchange(s.w, CALL), 404);
     advance(s.w, 20000);
@@ -339,6 +340,58 @@ TEST(after_a_renewal_lists_are_fetched_again_and_only_a_difference_is_news)
     exchange_fails(last_exchange(s.w, CALL), 404);
     CHECK(heard(s.client, "notifications/tools/list_changed") == 1);
     world_end(s.w);
+}
+
+TEST(a_list_that_was_being_fetched_when_the_session_was_forgotten_is_fetched_anew)
+{
+    struct scene s =
+        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    http_of(&s)->by_hand = true;
+    exchange_says(stream_of(s.first),
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    CHECK(open_exchanges(s.w, "tools/list") == 1);
+    calls(&s, 1, 1);
+    http_of(&s)->by_hand = false;
+    manners_of(s.w, s.server)->tools = "[{\"name\":\"new\"}]";
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(open_exchanges(s.w, "tools/list") == 0);
+    CHECK(heard(s.client, "notifications/tools/list_changed") == 1);
+    world_end(s.w);
+}
+
+TEST(what_a_server_can_do_may_be_less_after_a_renewal)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->prompts = "[{\"name\":\"p\"}]";
+    settle(w);
+    struct client *c = greeted_client(w, server);
+    client_asks(c, 1, "prompts/list");
+    CHECK(strcmp(names_in(c, 1, "prompts"), "p") == 0);
+    client_calls(c, 2, "echo");
+    manners_of(w, server)->prompts = NULL;
+    exchange_fails(last_exchange(w, CALL), 404);
+    CHECK(heard(c, "notifications/prompts/list_changed") == 1);
+    client_asks(c, 3, "prompts/list");
+    CHECK(strcmp(names_in(c, 3, "prompts"), "") == 0);
+    world_end(w);
+}
+
+TEST(a_server_that_lists_nothing_is_renewed_and_served_all_the_same)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->capabilities = "{}";
+    settle(w);
+    struct client *c = greeted_client(w, server);
+    client_calls(c, 1, "echo");
+    exchange_answers(last_exchange(w, CALL), RESULT);
+    client_calls(c, 2, "echo");
+    exchange_fails(last_exchange(w, CALL), 404);
+    CHECK(sent(w, "initialize") == 2 && sent(w, CALL) == 3);
+    exchange_answers(last_exchange(w, CALL), RESULT);
+    CHECK(has_result(c, 2));
+    world_end(w);
 }
 
 TEST(after_a_renewal_log_level_and_subscriptions_are_set_again_under_the_new_session)
