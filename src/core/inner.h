@@ -207,6 +207,11 @@ void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, b
 /* A legacy server's answer as a modern client gets it, from behind the id on. */
 void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const struct hf_msg *msg,
                         int *ret_code);
+/* A legacy server asked what the client of a modern request cannot answer: if it fails for that,
+ * the client is told what it would need. */
+void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
+                     const struct hf_session *session, const struct hf_method *method,
+                     struct hf_span params);
 /* Passes a legacy server's answer to a modern client; false: it can go as it is. */
 bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg);
 

@@ -400,6 +400,7 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
                    ? origin
                    : NULL;
     if (!is_known || !call) {
+        hf_modern_lacks(runtime, origin, session, method, msg->params);
         hf_tell_error(runtime, msg->id, -32601,
                       "the client did not declare this capability, or is not in a call in which "
                       "it can be asked this");

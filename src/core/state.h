@@ -106,6 +106,7 @@ struct hf_call {
     bool is_modern;              /* it carries its own introduction */
     bool carries_state;          /* a requestState that is not ours: for modern servers only */
     struct hf_span capabilities; /* of its client, for this request; raw, in text */
+    const char *lacks;           /* JSON: capabilities that its server would have needed; or NULL */
     char *extra;                 /* members for params of what a server asked for; NULL: none */
     char *input_state, *input_answers; /* raw: of the round under way */
     unsigned input_rounds;

@@ -101,3 +101,60 @@ TEST(one_client_with_several_requests_hears_what_any_of_them_asked_for)
     CHECK(logs_via(c, 3) == 1 && logs_via(c, 2) == 0);
     world_end(s.w);
 }
+
+/* ---- what a client cannot be asked ---- */
+
+static void server_asks(struct scene *s, const char *method, const char *params)
+{
+    child_says(s->first, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\",\"params\":%s}",
+               method, params);
+    settle(s->w);
+}
+
+TEST(a_call_that_fails_because_its_client_cannot_be_asked_says_what_it_would_have_needed)
+{
+    static const struct {
+        const char *method, *params, *needs;
+    } rows[] = {
+        { "sampling/createMessage", "{}", "{\"sampling\":{}}" },
+        { "sampling/createMessage", "{\"tools\":[]}", "{\"sampling\":{\"tools\":{}}}" },
+        { "elicitation/create", "{}", "{\"elicitation\":{}}" },
+        { "elicitation/create", "{\"mode\":\"url\"}", "{\"elicitation\":{\"url\":{}}}" },
+        { "roots/list", "{}", "{\"roots\":{}}" },
+    };
+    struct scene s = scene();
+    struct client *c = modern_client(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int id = (int)i + 1;
+        call(c, (uint64_t)id, "");
+        server_asks(&s, rows[i].method, rows[i].params);
+        child_answers_error(s.first, "tools/call", -32601, "I was told no");
+        settle(s.w);
+        CHECK(error_of(c, id) == -32021 && error_says(c, id, "I was told no"));
+        CHECK(data_is(c, id, "requiredCapabilities", rows[i].needs));
+        CHECK(answer_to(c, id)->error_code == -32021);
+    }
+    world_end(s.w);
+}
+
+TEST(what_else_a_server_answers_passes_as_it_is)
+{
+    struct scene s = scene();
+    struct client *c = modern_client(&s);
+    call(c, 1, "");
+    child_answers_error(s.first, "tools/call", -32601, "never asked");
+    call(c, 2, "");
+    server_asks(&s, "roots/list", "{}");
+    child_answers_error(s.first, "tools/call", -32602, "something else");
+    call(c, 3, "");
+    server_asks(&s, "roots/list", "{}");
+    child_answers(s.first, "tools/call", "{\"content\":[]}");
+    call(c, 4, "");
+    call(c, 5, ""); /* which of the two wanted to know? */
+    server_asks(&s, "roots/list", "{}");
+    child_answers_error(s.first, "tools/call", -32601, "no");
+    settle(s.w);
+    CHECK(error_of(c, 1) == -32601 && error_of(c, 2) == -32602 && has_result(c, 3));
+    CHECK(error_of(c, 5) == -32601);
+    world_end(s.w);
+}

@@ -414,12 +414,31 @@ TEST(a_client_that_goes_takes_its_own_request_back_and_hears_nothing_more)
     CHECK(!x->is_stream && other->is_stream);
     leave(f, other);
     CHECK(child_got(server_of(f), "notifications/cancelled") == 1); /* that is how it cancels */
+    const struct hf_span id = hf_json_get(
+        child_last(server_of(f), "notifications/cancelled")->msg.params, HF_SPAN("requestId"));
+    CHECK(hf_span_eq(id, child_last_id(server_of(f), "tools/call")));
     tell_progress(f, 2);
     answer_call(f);
     CHECK(x->status == 0);
     child_answers_line(server_of(f), server_of(f)->got.count - 3, "{\"content\":[]}");
     pass(f, 0);
     CHECK(x->status == 200 && has(x, "\"result\"") == 1);
+    front_end(f);
+}
+
+TEST(a_client_that_goes_while_its_call_waits_for_the_server_leaves_nothing_to_be_sent)
+{
+    struct front *f = front_new(1000000, 10);
+    manners_of(f->w, f->server)->never_starts = true;
+    child_dies(server_of(f));
+    pass(f, 0);
+    struct hf_exchange *x = say_call(f), *other = say_call(f);
+    leave(f, x);
+    server_of(f)->manners.never_starts = false;
+    pass(f, 0);
+    CHECK(child_got(server_of(f), "tools/call") == 1);
+    answer_call(f);
+    CHECK(has(other, "\"result\"") == 1);
     front_end(f);
 }
 
