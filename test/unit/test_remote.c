@@ -461,3 +461,88 @@ TEST(max_in_flight_holds_for_exchanges_too)
     CHECK(sent(s.w, CALL) == 4);
     world_end(s.w);
 }
+
+/* ---- answers that are too large to pass on ---- */
+
+static void says_too_much(struct exchange *x, const char *begins_with)
+{
+    struct hf_json_skim skim;
+    hf_json_skim_init(&skim);
+    hf_json_skim_feed(&skim, hf_span_of(begins_with));
+    hf_post_message_over(x->post, &skim, x->world->now_ms);
+    settle(x->world);
+}
+
+TEST(an_answer_that_is_too_large_is_told_as_such_and_its_call_ran)
+{
+    struct scene s = remote_scene();
+    struct exchange *x = call_one(&s);
+    char start[100];
+    (void)snprintf(start, sizeof start, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":\"",
+                   HF_FMT(x->body.items[0].msg.id));
+    exchange_head(x, 200, false);
+    says_too_much(x, start);
+    CHECK(error_of(s.client, 1) == -31006 && data_is(s.client, 1, "dispatched", "true"));
+    exchange_ends(x);
+    CHECK(answers_to(s.client, 1) == 1 && IS(s.server, CONNECTED) && sent(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(too_much_of_something_else_says_nothing_of_the_call)
+{
+    struct scene s = remote_scene();
+    struct exchange *x = call_one(&s);
+    exchange_head(x, 200, true);
+    says_too_much(x,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"d\":\"");
+    CHECK(answers_to(s.client, 1) == 0);
+    exchange_says_answer(x, RESULT);
+    CHECK(has_result(s.client, 1));
+    x = call_one(&s);
+    exchange_head(x, 503, false); /* a very long page that explains an error */
+    says_too_much(x, "<html>");
+    exchange_ends(x);
+    CHECK(error_of(s.client, 1) == -31002 && status_of(s.server).generation == 2);
+    world_end(s.w);
+}
+
+/* ---- deadlines (P10) ---- */
+
+/* A server whose attempts failed at 0, 1 s and 3 s; the next is at 7 s. It is 3 s. */
+static struct scene scene_between_attempts(uint32_t wait_ms)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = wait_ms;
+    struct scene s = { .w = world_new() };
+    s.server = add_remote(s.w, "s", settings);
+    manners_of(s.w, s.server)->http.is_down = true;
+    settle(s.w);
+    advance(s.w, 3000);
+    s.client = open_client(s.w, s.server);
+    return s;
+}
+
+TEST(a_call_that_the_next_attempt_can_serve_waits_for_it)
+{
+    struct scene s = scene_between_attempts(4500);
+    const size_t before = exchanges(s.w, "initialize");
+    client_calls(s.client, 1, "echo");
+    CHECK(exchanges(s.w, "initialize") == before + 1); /* one extra attempt, now */
+    CHECK(answers_to(s.client, 1) == 0 && status_of(s.server).waiting == 1);
+    manners_of(s.w, s.server)->http.is_down = false;
+    advance(s.w, 3999);
+    CHECK(answers_to(s.client, 1) == 0 && sent(s.w, CALL) == 0);
+    advance(s.w, 1);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    CHECK(has_result(s.client, 1));
+    world_end(s.w);
+}
+
+TEST(a_call_that_no_attempt_can_serve_is_told_so_at_once)
+{
+    struct scene s = scene_between_attempts(3999);
+    client_calls(s.client, 1, "echo");
+    CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "retryAfterMs", "4000"));
+    CHECK(data_is(s.client, 1, "evidence", "\"unsent\"") && sent(s.w, CALL) == 0);
+    world_end(s.w);
+}
