@@ -9,7 +9,7 @@ help:
 	@echo 'make run      install what is needed, build, show holdfast at work, then serve'
 	@echo 'make test     install what is needed, build, and run every test'
 	@echo 'make build    build $(BUILD)/holdfast'
-	@echo 'make bench    speed beside a byte relay, in one run'
+	@echo 'make bench    speed beside a byte relay and beside other proxies, in one run'
 	@echo 'make fuzz     fuzz each parser for a minute'
 	@echo 'make kills    N=1000 kills -9 under load'
 	@echo 'make mutants  break each promise on purpose and see a test fail'
@@ -49,8 +49,11 @@ test: setup-test
 	@$(MAKE) --no-print-directory build san
 	@scripts/run-tests.py
 
-bench: build
+bench: setup-test
+	@$(MAKE) --no-print-directory build
 	@$(BUILD)/bench_client $(BUILD)/holdfast $(BUILD)/bench_echo
+	@$(BUILD)/bench_http_client $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench_http_echo \
+	  $(CURDIR)/$(BUILD)/npm/node_modules $(CURDIR)/$(BUILD)/bench-http
 
 mutants: setup-test
 	@scripts/mutants

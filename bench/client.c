@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+#include "measure.h"
 #include "rig.h"
 
 enum {
@@ -28,8 +28,6 @@ enum {
     DEPTH_COUNT = 3,
     SLOTS = 64,
     READ_SIZE = 256 * 1024,
-    BUCKET_NS = 100,
-    BUCKETS = 1000000, /* up to 100 ms; what took longer counts as that */
     LIFE_S = 300,
     RATE_TARGET_PERCENT = 60,
     DIRTY_TARGET_KB = 4096,
@@ -47,19 +45,12 @@ struct cell {
     double rate[ROUNDS];
     uint64_t calls;
     struct cpu cpu;
-    uint32_t *histogram;
+    struct latencies latencies;
 };
 
 static struct slot slots[SLOTS];
 static char in[READ_SIZE];
 static size_t in_used;
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- talking ---- */
 
@@ -136,22 +127,15 @@ static unsigned slot_of(const char *line, size_t n)
     return i;
 }
 
-static void count_latency(uint32_t *histogram, uint64_t ns)
-{
-    const uint64_t bucket = ns / BUCKET_NS;
-    if (histogram)
-        histogram[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
-}
-
 /* Takes every whole line that is there; returns how many, with their slots in `ret_which`. */
-static unsigned take_answers(uint32_t *histogram, unsigned ret_which[SLOTS])
+static unsigned take_answers(struct latencies *latencies, unsigned ret_which[SLOTS])
 {
     const uint64_t now = clock_ns();
     unsigned count = 0;
     char *at = in;
     for (char *end; (end = memchr(at, '\n', in_used - (size_t)(at - in))); at = end + 1) {
         const unsigned i = slot_of(at, (size_t)(end - at));
-        count_latency(histogram, now - slots[i].sent_ns);
+        latencies_add(latencies, now - slots[i].sent_ns);
         slots[i].sent_ns = 0;
         ret_which[count++] = i;
     }
@@ -161,8 +145,8 @@ static unsigned take_answers(uint32_t *histogram, unsigned ret_which[SLOTS])
 }
 
 /* Keeps `depth` calls in flight for a while; returns how many were answered, and in what time. */
-static uint64_t load(const struct rig *rig, unsigned depth, uint64_t ms, uint32_t *histogram,
-                     double *ret_seconds)
+static uint64_t load(const struct rig *rig, unsigned depth, uint64_t ms,
+                     struct latencies *latencies, double *ret_seconds)
 {
     unsigned which[SLOTS] = { 0 }, open = depth;
     uint64_t calls = 0;
@@ -172,7 +156,7 @@ static uint64_t load(const struct rig *rig, unsigned depth, uint64_t ms, uint32_
     send_calls(rig, which, depth);
     while (open) {
         read_more(rig->from);
-        const unsigned answered = take_answers(histogram, which);
+        const unsigned answered = take_answers(latencies, which);
         calls += answered;
         if (clock_ns() < until)
             send_calls(rig, which, answered);
@@ -187,10 +171,11 @@ static uint64_t load(const struct rig *rig, unsigned depth, uint64_t ms, uint32_
 
 static void measure(const struct rig *rig, unsigned depth, unsigned round, struct cell *cell)
 {
+    struct latencies none = { NULL, 0 };
     double seconds;
-    (void)load(rig, depth, WARM_MS, NULL, &seconds);
+    (void)load(rig, depth, WARM_MS, &none, &seconds);
     const struct cpu before = rig_cpu(rig);
-    const uint64_t calls = load(rig, depth, ROUND_MS, cell->histogram, &seconds);
+    const uint64_t calls = load(rig, depth, ROUND_MS, &cell->latencies, &seconds);
     const struct cpu after = rig_cpu(rig);
     cell->rate[round] = (double)calls / seconds;
     cell->calls += calls;
@@ -226,36 +211,12 @@ static void run_round(unsigned round, char **argv, enum style style, struct shee
 
 /* ---- telling ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double values[ROUNDS])
-{
-    double sorted[ROUNDS];
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, ROUNDS, sizeof *sorted, by_size);
-    return sorted[ROUNDS / 2];
-}
-
 static double ratio(const struct cell *cell, const struct cell *to)
 {
     double ratios[ROUNDS];
     for (unsigned r = 0; r < ROUNDS; r++)
         ratios[r] = cell->rate[r] / to->rate[r];
-    return median(ratios);
-}
-
-static double percentile_us(const struct cell *cell, double share)
-{
-    const uint64_t wanted = (uint64_t)((double)cell->calls * share);
-    uint64_t seen = 0;
-    unsigned i = 0;
-    while (i < BUCKETS - 1 && (seen += cell->histogram[i]) <= wanted)
-        i++;
-    return (double)i * BUCKET_NS / 1000.0;
+    return median(ratios, ROUNDS);
 }
 
 static double us_per_call(uint64_t ns, const struct cell *cell)
@@ -279,9 +240,9 @@ static void print_table(enum style style, struct sheet *sheet)
         for (enum path path = 0; path < PATH_COUNT; path++) {
             const struct cell *cell = &sheet->cells[path][d];
             printf("%-10u %-7s %-9s %9.0f %7.0f %% %8.1f %8.1f %12.2f %9.2f %9.2f\n", depths[d],
-                   style_name(style), path_name(path), median(cell->rate),
-                   100 * ratio(cell, &sheet->cells[RELAY][d]), percentile_us(cell, 0.5),
-                   percentile_us(cell, 0.99), us_per_call(cell->cpu.between, cell),
+                   style_name(style), path_name(path), median(cell->rate, ROUNDS),
+                   100 * ratio(cell, &sheet->cells[RELAY][d]), latencies_us(&cell->latencies, 0.5),
+                   latencies_us(&cell->latencies, 0.99), us_per_call(cell->cpu.between, cell),
                    us_per_call(cell->cpu.client, cell), us_per_call(cell->cpu.server, cell));
         }
 }
@@ -305,15 +266,11 @@ static void print_targets(struct sheet sheets[STYLE_COUNT], const long dirty_kb[
            dirty < DIRTY_TARGET_KB ? "met" : "NOT MET");
 }
 
-static void make_histograms(struct sheet *sheet)
+static void make_latencies(struct sheet *sheet)
 {
     for (enum path path = 0; path < PATH_COUNT; path++)
-        for (unsigned d = 0; d < DEPTH_COUNT; d++) {
-            struct cell *cell = &sheet->cells[path][d];
-            cell->histogram = calloc(BUCKETS, sizeof *cell->histogram);
-            if (!cell->histogram)
-                give_up("calloc");
-        }
+        for (unsigned d = 0; d < DEPTH_COUNT; d++)
+            latencies_init(&sheet->cells[path][d].latencies);
 }
 
 static int print_all(char **argv)
@@ -322,7 +279,7 @@ static int print_all(char **argv)
     long dirty_kb[2] = { 0, 0 };
     print_head();
     for (enum style style = 0; style < STYLE_COUNT; style++) {
-        make_histograms(&sheets[style]);
+        make_latencies(&sheets[style]);
         for (unsigned round = 0; round < ROUNDS; round++)
             run_round(round, argv, style, &sheets[style], dirty_kb);
         print_table(style, &sheets[style]);
@@ -342,10 +299,11 @@ static int run_one(char **argv)
     if (path == PATH_COUNT || depth < 1 || depth > SLOTS)
         give_up("PATH is direct, relay or holdfast; STYLE each or batch; IN_FLIGHT 1 to 64");
     struct rig rig;
+    struct latencies none = { NULL, 0 };
     double seconds;
     open_rig(&rig, path, style, argv);
     const struct cpu before = rig_cpu(&rig);
-    const uint64_t calls = load(&rig, depth, (uint64_t)(atof(argv[6]) * 1000), NULL, &seconds);
+    const uint64_t calls = load(&rig, depth, (uint64_t)(atof(argv[6]) * 1000), &none, &seconds);
     const struct cpu after = rig_cpu(&rig);
     const struct cell cell = { .calls = calls };
     printf("%s, %s, %u in flight: %.0f calls/s, %.2f CPU us per call between\n", argv[3],

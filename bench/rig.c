@@ -118,8 +118,7 @@ static uint64_t cpu_of(clockid_t clock)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* User and system time to the nanosecond, where /proc/PID/stat counts in ticks of 10 ms. */
-static uint64_t cpu_of_process(pid_t pid)
+uint64_t cpu_of_process(pid_t pid)
 {
     clockid_t clock;
     errno = clock_getcpuclockid(pid, &clock);

@@ -36,6 +36,8 @@ void rig_find_processes(struct rig *rig, enum path path);
 void rig_stop(struct rig *rig);
 struct cpu rig_cpu(const struct rig *rig);
 long private_dirty_kb(pid_t pid);
+/* User and system time to the nanosecond, where /proc/PID/stat counts in ticks of 10 ms. */
+uint64_t cpu_of_process(pid_t pid);
 
 _Noreturn void give_up(const char *what);
 
