@@ -60,9 +60,9 @@ bool hf_json_key_is(struct hf_span raw_key, struct hf_span name); /* unescaping 
 
 /* The first member of that name, or a span with p == NULL (also if `object` is no object). */
 struct hf_span hf_json_get(struct hf_span object, struct hf_span name);
-/* As get, for several names in one walk. */
-void hf_json_pick(struct hf_span object, const struct hf_span *names, size_t count,
-                  struct hf_span *values);
+/* As get, for several names in one walk. False: one of them stands there twice. */
+HF_MUST_CHECK bool hf_json_pick(struct hf_span object, const struct hf_span *names, size_t count,
+                                struct hf_span *values);
 /* As get, along a path: hf_json_path(params, 2, (struct hf_span[]){HF_SPAN("_meta"), …}) */
 struct hf_span hf_json_path(struct hf_span object, size_t depth, const struct hf_span *names);
 

@@ -138,22 +138,21 @@ struct hf_span hf_json_get(struct hf_span object, struct hf_span name)
     return (struct hf_span) { NULL, 0 };
 }
 
-void hf_json_pick(struct hf_span object, const struct hf_span *names, size_t count,
+bool hf_json_pick(struct hf_span object, const struct hf_span *names, size_t count,
                   struct hf_span *values)
 {
-    size_t left = count;
     for (size_t i = 0; i < count; i++)
         values[i] = (struct hf_span) { NULL, 0 };
-    struct hf_json_iter it = hf_json_iter(object);
-    while (it.is_object && left > 0 && hf_json_next(&it)) {
-        for (size_t i = 0; i < count; i++) {
-            if (values[i].p || !hf_json_key_is(it.key, names[i]))
-                continue;
+    for (struct hf_json_iter it = hf_json_iter(object); it.is_object && hf_json_next(&it);) {
+        size_t i = 0;
+        while (i < count && !hf_json_key_is(it.key, names[i]))
+            i++;
+        if (i < count && values[i].p)
+            return false;
+        if (i < count)
             values[i] = it.value;
-            left--;
-            break;
-        }
     }
+    return true;
 }
 
 struct hf_span hf_json_path(struct hf_span object, size_t depth, const struct hf_span *names)

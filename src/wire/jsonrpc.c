@@ -101,6 +101,23 @@ static enum hf_msg_kind kind_of(const struct hf_span part[PART_COUNT])
     return part[RESULT].p ? HF_MSG_RESULT : HF_MSG_ERROR;
 }
 
+/* What a request is routed and judged by must mean the same to us and to its server, and of two
+ * members of one name the one takes the first and the other the last. */
+static bool pick_params(struct hf_msg *msg)
+{
+    enum { META, NAME, URI, ARGUMENTS, TASK, REF, COUNT };
+    static const struct hf_span judged_by[COUNT] = {
+        [META] = { "_meta", 5 },          [NAME] = { "name", 4 },   [URI] = { "uri", 3 },
+        [ARGUMENTS] = { "arguments", 9 }, [TASK] = { "taskId", 6 }, [REF] = { "ref", 3 },
+    };
+    struct hf_span found[COUNT];
+    const bool is_clear = hf_json_pick(msg->params, judged_by, COUNT, found);
+    msg->meta = found[META];
+    msg->name = found[NAME];
+    msg->uri = found[URI];
+    return is_clear;
+}
+
 enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max, struct hf_msg *ret_msg,
                                 struct hf_err *err)
 {
@@ -126,13 +143,9 @@ enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max, struct 
     if (part[METHOD].p)
         ret_msg->method = (struct hf_span) { part[METHOD].p + 1, part[METHOD].n - 2 };
     ret_msg->kind = kind_of(part);
-    if (ret_msg->kind == HF_MSG_REQUEST) {
-        static const struct hf_span routed_by[] = { { "_meta", 5 }, { "name", 4 }, { "uri", 3 } };
-        struct hf_span found[3];
-        hf_json_pick(ret_msg->params, routed_by, 3, found);
-        ret_msg->meta = found[0];
-        ret_msg->name = found[1];
-        ret_msg->uri = found[2];
+    if (ret_msg->kind == HF_MSG_REQUEST && !pick_params(ret_msg)) {
+        (void)hf_fail(err, "a member of params that says what is asked for stands there twice");
+        return HF_MSG_NOT_A_REQUEST;
     }
     return HF_MSG_OK;
 }

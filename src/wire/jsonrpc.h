@@ -36,8 +36,9 @@ enum hf_msg_status {
 
 /* Checks the text and finds the parts. "jsonrpc" must be "2.0"; an id is a string or a number
  * (null only in an error response); params an object or array; error an object; method, result and
- * error exclude each other. None of these keys may stand twice. On anything but OK `err` says what
- * is wrong and where. */
+ * error exclude each other. None of these keys may stand twice, nor those of a request's params
+ * that say what is asked for (_meta, name, uri, arguments, taskId, ref). On anything but OK `err`
+ * says what is wrong and where. */
 HF_MUST_CHECK enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max,
                                               struct hf_msg *ret_msg, struct hf_err *err);
 

@@ -123,6 +123,18 @@ TEST(json_that_is_no_message_is_refused_with_the_id_if_there_is_one)
         { "{" V "\"result\":1,\"result\":2,\"id\":1}", "twice", "1", NULL },
         { "{" V V "\"id\":\"q\",\"method\":\"a\"}", "twice", "\"q\"", "a" },
         { "{" V "\"id\":null,\"params\":1,\"params\":2}", "twice", NULL, NULL },
+        /* also where we and a server could take another of the two */
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"name\":1,\"b\":2,\"n\\u0061me\":3}}",
+          "twice", "1", "a" },
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"uri\":1,\"uri\":1}}", "twice", "1", "a" },
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":1,\"_meta\":1}}", "twice", "1",
+          "a" },
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"arguments\":{},\"arguments\":{}}}",
+          "twice", "1", "a" },
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"taskId\":1,\"taskId\":1}}", "twice", "1",
+          "a" },
+        { "{" V "\"id\":1,\"method\":\"a\",\"params\":{\"ref\":{},\"ref\":{}}}", "twice", "1",
+          "a" },
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct hf_msg msg;
