@@ -2,8 +2,9 @@
  * could run (PROTOCOL: a legacy server might run a tools/call).
  *
  * What was learned is remembered, and asked again when it stops being true. A legacy server may
- * stay silent on the question: the silence counts from its first sign of life. One that exits on it
- * is started again without it, and that is nobody's failure. */
+ * stay silent on the question: the silence counts from its first sign of life. One that exits on
+ * it, also after its silence was taken for an answer, is started again without it, and that is
+ * nobody's failure. */
 #include "core/state.h"
 
 bool hf_probe_may_help(const struct hf_runtime *runtime)
@@ -15,6 +16,8 @@ bool hf_probe_may_help(const struct hf_runtime *runtime)
 void hf_probe_begin(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
+    runtime->may_die_of_probe = runtime->machine.state == HF_RUNTIME_SPAWNING &&
+                                runtime->server->settings.era == HF_ERA_UNKNOWN;
     hf_runtime_event(runtime, HF_RUNTIME_EV_PROBE);
     hf_free(runtime->remote.session_id); /* given with an initialize that was not accepted */
     runtime->remote.session_id = NULL;
@@ -120,6 +123,7 @@ void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     hf_call_end(call);
+    runtime->may_die_of_probe = false;
     if (!runtime->is_probing || runtime->machine.state != HF_RUNTIME_PROBING) {
         answered_late(runtime, msg);
         return;

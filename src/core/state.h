@@ -265,6 +265,7 @@ struct hf_runtime {
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
     bool was_probed, is_probing, has_shown_life;
+    bool may_die_of_probe; /* it was asked first of all, and has not answered */
     struct hf_timer stay, start, eof, check, stall, probe;
     uint64_t last_byte_ms, last_write_ms;
     uint32_t checks_failed;

@@ -1,0 +1,104 @@
+/* test_engine_probe.c - servers that do not like to be asked which era they speak. */
+#include "engine_fixture.h"
+
+static struct hf_server *unknown_server(struct world *w, enum hf_era era)
+{
+    struct hf_settings settings = default_settings();
+    settings.era = era;
+    settings.reconnect.first_attempts = 1;
+    struct hf_server *server = add_server(w, "s", settings);
+    manners_of(w, server)->mute = true;
+    settle(w);
+    return server;
+}
+
+static size_t asked(struct world *w, struct hf_server *server)
+{
+    return child_got(newest_child(w, server), "server/discover");
+}
+
+TEST(a_server_silent_on_the_question_is_greeted_the_older_way_with_no_attempt_charged)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    CHECK(asked(w, server) == 1);
+    advance(w, 4999);
+    CHECK(child_got(newest_child(w, server), "initialize") == 0);
+    advance(w, 1);
+    REQUIRE(child_got(newest_child(w, server), "initialize") == 1);
+    newest_child(w, server)->manners.mute = false;
+    child_answers(newest_child(w, server), "initialize",
+                  "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{}}");
+    settle(w);
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 1);
+    CHECK(status_of(server).failures_k == 0);
+    world_end(w);
+}
+
+TEST(a_server_that_exits_on_the_question_is_started_again_without_it_and_no_attempt_charged)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    manners_of(w, server)->mute = false;
+    child_dies(newest_child(w, server));
+    settle(w);
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 2 && asked(w, server) == 0);
+    CHECK(status_of(server).failures_k == 0);
+    world_end(w);
+}
+
+/* Its silence was taken for an answer while it was still starting. */
+TEST(one_that_exits_on_the_question_after_we_gave_up_waiting_for_its_answer_is_not_charged_either)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    advance(w, 5000);
+    REQUIRE(child_got(newest_child(w, server), "initialize") == 1);
+    manners_of(w, server)->mute = false;
+    child_dies(newest_child(w, server));
+    settle(w);
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 2 && asked(w, server) == 0);
+    CHECK(status_of(server).failures_k == 0);
+    world_end(w);
+}
+
+TEST(one_that_has_answered_the_question_and_exits_is_charged)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    child_answers_error(newest_child(w, server), "server/discover", -32601, "no such method");
+    settle(w);
+    REQUIRE(child_got(newest_child(w, server), "initialize") == 1);
+    child_dies(newest_child(w, server));
+    settle(w);
+    CHECK(IS(server, PERMANENTLY_FAILED) && spawns_of(w, server) == 1);
+    world_end(w);
+}
+
+TEST(one_that_exits_on_a_question_put_after_it_refused_the_older_greeting_is_charged)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    manners_of(w, server)->no_init = true;
+    child_dies(newest_child(w, server)); /* from now on it counts as legacy */
+    settle(w);
+    child_answers_error(newest_child(w, server), "initialize", -32000, "bad day");
+    settle(w);
+    REQUIRE(asked(w, server) == 1 && spawns_of(w, server) == 2);
+    child_dies(newest_child(w, server));
+    settle(w);
+    CHECK(IS(server, PERMANENTLY_FAILED) && spawns_of(w, server) == 2);
+    world_end(w);
+}
+
+TEST(a_server_said_to_be_modern_is_never_taken_for_a_legacy_one)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_MODERN);
+    child_dies(newest_child(w, server));
+    settle(w);
+    CHECK(IS(server, PERMANENTLY_FAILED) && spawns_of(w, server) == 1);
+    advance(w, 60000);
+    CHECK(spawns_of(w, server) == 2 && asked(w, server) == 1);
+    world_end(w);
+}
