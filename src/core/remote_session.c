@@ -2,7 +2,9 @@
  * which a server speaks of itself.
  *
  * A session is numbered like a generation, and what was begun under an old number never hurts the
- * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits. */
+ * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits.
+ * A modern server has none: what is doubted there is its era, and one that has gone back to the
+ * older one is another runtime. */
 #include <stdio.h>
 #include "core/state.h"
 
@@ -51,7 +53,9 @@ static bool ask_after_session(struct hf_runtime *runtime)
     struct hf_remote *remote = &runtime->remote;
     if (remote->doubt)
         return true;
-    remote->doubt = hf_call_ours(runtime, HF_FOR_DOUBT, hf_method(HF_METHOD_PING), HF_SPAN(""));
+    remote->doubt = hf_call_ours(
+        runtime, HF_FOR_DOUBT, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
+        HF_SPAN(""));
     if (!remote->doubt)
         return false;
     remote->doubt->end_by_ms =
@@ -156,6 +160,13 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
     const bool is_live = runtime->machine.state == HF_RUNTIME_LIVE;
     if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
+    if (runtime->is_modern) {
+        runtime->server->era = HF_ERA_UNKNOWN;
+        hf_server_reason(runtime->server,
+                         "HTTP %d to server/discover: it speaks another era by now", status);
+        hf_remote_lost(runtime);
+        return;
+    }
     /* One renewal is free; the next is earned by serving somebody. A server that refuses session
      * after session is not asked again without a pause. */
     const bool is_earned = remote->has_served || !remote->was_renewed;
