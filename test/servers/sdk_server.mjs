@@ -14,6 +14,7 @@ const [named, transport] = process.argv.slice(2);
 const era = named.startsWith('@') ? fs.readFileSync(named.slice(1), 'utf8').trim() : named;
 const adapter = await import(`./sdk_${era}.mjs`);
 born();
+note(`era ${era}`);
 if (transport.startsWith('stdio')) {
   await adapter.serveStdio(transport.split('-')[1]);
 } else {
