@@ -239,6 +239,8 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
                    const struct hf_method *method, const struct hf_msg *msg);
 /* The server's -32042; true: its client was asked, and the call waits for the retry. */
 bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg);
+/* given.c: answers the server's question from what the request brought along; false: cannot. */
+bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
 void hf_park_answered(struct hf_call *call, const struct hf_msg *msg); /* and it has ended */
 /* True: it was laid aside, and goes on with the next retry. */
 bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts);

@@ -406,6 +406,8 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
                       "it can be asked this");
         return true;
     }
+    if (!call->park && hf_given_answer(call, method->id, msg))
+        return true;
     const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
     if (!may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
         (newest && newest->number >= ROUNDS_MAX)) {

@@ -108,6 +108,7 @@ struct hf_call {
     struct hf_span capabilities; /* of its client, for this request; raw, in text */
     const char *lacks;           /* JSON: capabilities that its server would have needed; or NULL */
     char *extra;                 /* members for params of what a server asked for; NULL: none */
+    uint32_t given_used;         /* bits: answers it brought along that were used */
     char *input_state, *input_answers; /* raw: of the round under way */
     unsigned input_rounds;
     struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a modern server, if it is legacy */
