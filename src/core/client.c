@@ -2,6 +2,8 @@
 #include <assert.h>
 #include "core/state.h"
 
+enum { LEVEL_MAX = 64 }; /* bytes of a log level: it is kept */
+
 /* ---- held until we know ---- */
 
 /* Whether this server may still say, soon, what it was never known to offer. */
@@ -242,6 +244,18 @@ static struct hf_server *next_with_resources(struct hf_session *session, struct 
     return NULL;
 }
 
+/* What it asks for makes us remember so much of it; false: it was refused. */
+static bool may_keep(struct hf_session *session, const struct hf_msg *msg, size_t bytes)
+{
+    if (hf_session_may_keep(session, bytes))
+        return true;
+    hf_refuse(
+        session, msg->id, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
+        "holdfast remembers no more for this client (its introduction and its subscriptions); "
+        "nothing was sent. Unsubscribe from something, or introduce yourself more briefly.");
+    return false;
+}
+
 static void take_uri(struct hf_session *session, const struct hf_method *method,
                      const struct hf_msg *msg, struct hf_span uri)
 {
@@ -264,7 +278,7 @@ static void take_uri(struct hf_session *session, const struct hf_method *method,
                hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
         hf_send_result(session, msg->id, HF_SPAN("{}"));
-    } else {
+    } else if (method->id != HF_METHOD_SUBSCRIBE || may_keep(session, msg, uri.n)) {
         route(session, method, msg, &target, uri);
     }
 }
@@ -284,7 +298,7 @@ static void take_level(struct hf_session *session, const struct hf_method *metho
                        const struct hf_msg *msg)
 {
     const struct hf_span level = hf_json_get(msg->params, HF_SPAN("level"));
-    if (hf_json_type(level) != HF_JSON_STRING) {
+    if (hf_json_type(level) != HF_JSON_STRING || level.n > LEVEL_MAX) {
         hf_send_error(session, msg->id, -32602, "logging/setLevel needs a string \"level\"");
         return;
     }
@@ -324,6 +338,8 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
     if (session->is_taking_modern && !hf_modern_check(session, method, msg))
         return;
     if (method->id == HF_METHOD_INITIALIZE) {
+        if (!may_keep(session, msg, msg->params.n))
+            return;
         hf_welcome_hello(session,
                          hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
         hold_or_answer(session, method, HF_PART_TOOLS, msg);

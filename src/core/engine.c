@@ -41,6 +41,11 @@ uint64_t hf_engine_held_bytes(const struct hf_engine *engine)
     return engine->held_bytes;
 }
 
+uint64_t hf_engine_remembered_bytes(const struct hf_engine *engine)
+{
+    return engine->remembered_bytes;
+}
+
 const struct hf_stats *hf_engine_stats(const struct hf_engine *engine)
 {
     return &engine->stats;

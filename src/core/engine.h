@@ -78,8 +78,10 @@ void hf_engine_free(struct hf_engine *engine);
 void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE]);
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect);
 void hf_engine_collect(struct hf_engine *engine);
-/* Requests held at this moment, and the failures of those that were for no server. */
+/* Of requests at this moment, and of what clients made us remember of them. */
 uint64_t hf_engine_held_bytes(const struct hf_engine *engine);
+uint64_t hf_engine_remembered_bytes(const struct hf_engine *engine);
+/* The failures of requests that were for no server. */
 const struct hf_stats *hf_engine_stats(const struct hf_engine *engine);
 
 /* For the simulator: told of every state × event that happened. */

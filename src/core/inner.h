@@ -223,6 +223,10 @@ void hf_held_over(struct hf_call *call);       /* answered with what is there */
 void hf_session_maybe_settle(struct hf_session *session);
 void hf_session_timer(struct hf_session *session);
 void hf_session_forget(struct hf_session *session, struct hf_server *server);
+/* What a client makes us remember is bounded: for each, and for all of them together. */
+bool hf_session_may_keep(const struct hf_session *session, size_t bytes);
+void hf_session_keep(struct hf_session *session, size_t bytes);
+void hf_session_let_go(struct hf_session *session, size_t bytes);
 bool hf_session_uses(const struct hf_session *session,
                      const struct hf_server *server); /* its door */
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);

@@ -2,6 +2,8 @@
 #include <assert.h>
 #include "core/state.h"
 
+enum { REMEMBERED_LEAST = 16 << 20 };
+
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
                                    uint64_t now_ms)
 {
@@ -48,17 +50,41 @@ struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *serv
     return use;
 }
 
+/* Apart from what calls hold: those come and go, and must not wait for clients to leave. */
+bool hf_session_may_keep(const struct hf_session *session, size_t bytes)
+{
+    const struct hf_engine *engine = session->engine;
+    const uint64_t max = engine->limits.max_buffered_bytes;
+    return session->remembered_bytes + bytes <= HF_SESSION_REMEMBERED_MAX &&
+           engine->remembered_bytes + bytes <= (max > REMEMBERED_LEAST ? max : REMEMBERED_LEAST);
+}
+
+void hf_session_keep(struct hf_session *session, size_t bytes)
+{
+    session->remembered_bytes += bytes;
+    session->engine->remembered_bytes += bytes;
+}
+
+void hf_session_let_go(struct hf_session *session, size_t bytes)
+{
+    assert(session->remembered_bytes >= bytes);
+    session->remembered_bytes -= bytes;
+    session->engine->remembered_bytes -= bytes;
+}
+
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
 {
     struct hf_subscription *sub = hf_new(struct hf_subscription);
     hf_session_unsubscribe(session, server, uri);
     sub->server = server;
     sub->uri = hf_span_dup(uri);
+    hf_session_keep(session, sizeof *sub + uri.n);
     hf_list_push(&session->subscriptions, &sub->link);
 }
 
-static void drop_subscription(struct hf_subscription *sub)
+static void drop_subscription(struct hf_session *session, struct hf_subscription *sub)
 {
+    hf_session_let_go(session, sizeof *sub + strlen(sub->uri));
     hf_unlink(&sub->link);
     hf_free(sub->uri);
     hf_free(sub);
@@ -70,7 +96,7 @@ void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
         if (sub->server == server && (!uri.p || hf_span_is(uri, sub->uri)))
-            drop_subscription(sub);
+            drop_subscription(session, sub);
     }
 }
 
@@ -246,9 +272,10 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
     hf_slots_drop_owner(session);
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
-        drop_subscription(sub);
+        drop_subscription(session, sub);
     }
     drop_uses(session, NULL);
+    hf_session_let_go(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);
     hf_unlink(&session->link);
     if (session->only)

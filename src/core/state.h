@@ -373,13 +373,14 @@ struct hf_session {
     char *hello;                 /* params of its initialize, raw */
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
+    size_t remembered_bytes;     /* of its hello and its subscriptions */
     struct hf_link calls, asks, questions, parks, subscriptions, uses;
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
     uint64_t last_dispatch_ms;
 };
 
-enum { HF_VIEWS_KEPT = 4, HF_CALLS_MAX = 1 << 16 };
+enum { HF_VIEWS_KEPT = 4, HF_CALLS_MAX = 1 << 16, HF_SESSION_REMEMBERED_MAX = 1 << 20 };
 
 struct hf_policy {
     unsigned refs;
@@ -405,8 +406,9 @@ struct hf_engine {
     struct hf_call **calls; /* by index; NULL: free */
     uint32_t call_cap, free_hint, call_count, held_count;
     uint64_t serial, view_serial;
-    uint64_t held_bytes;
-    uint64_t kept_bytes; /* of parks: what may still be asked for again */
+    uint64_t held_bytes;       /* of calls */
+    uint64_t remembered_bytes; /* of sessions */
+    uint64_t kept_bytes;       /* of parks: what may still be asked for again */
     uint8_t secret[HF_SECRET_SIZE];
     struct hf_timers timers;
     struct hf_arena arena;

@@ -139,8 +139,11 @@ void hf_welcome(struct hf_session *session, struct hf_span id)
 
 void hf_welcome_hello(struct hf_session *session, struct hf_span params)
 {
+    if (session->hello)
+        hf_session_let_go(session, strlen(session->hello));
     hf_free(session->hello);
     session->hello = hf_span_dup(params);
+    hf_session_keep(session, params.n);
     hf_msg_to_one_line(session->hello, params.n);
     session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
     struct hf_server *server = session->only;

@@ -221,6 +221,8 @@ static void add_process(struct hf_buf *out, const struct hf_http_front *front)
             hf_http_server_connections(front->server));
     add_one(out, "request_bytes", "gauge", "Bytes of requests that are held.",
             hf_engine_held_bytes(front->shell->engine));
+    add_one(out, "client_bytes", "gauge", "Bytes that clients made us remember of them.",
+            hf_engine_remembered_bytes(front->shell->engine));
     add_one(out, "replay_bytes", "gauge", "Bytes of events kept for clients that come back.",
             front->kept_bytes);
 }

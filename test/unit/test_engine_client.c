@@ -340,3 +340,49 @@ TEST(a_client_that_never_introduced_itself_hears_of_changes_too)
     CHECK(heard(c, "notifications/tools/list_changed") == 1);
     world_end(w);
 }
+
+TEST(what_a_client_makes_us_remember_is_bounded_and_given_back)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_server(w, "s", default_settings());
+    manners_of(w, server)->resources = "[]";
+    settle(w);
+    enum { LARGE = 600000 };
+    char *uri = hf_alloc(LARGE + 1);
+    memset(uri, 'x', LARGE);
+    struct client *c = greeted_client(w, server);
+    const uint64_t before = hf_engine_remembered_bytes(w->engine);
+    for (int id = 10; id < 13; id++) {
+        client_says(c,
+                    "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/subscribe\","
+                    "\"params\":{\"uri\":\"%d%s\"}}",
+                    id, id, uri);
+        if (error_of(c, id) == 0)
+            child_answers(newest_child(w, server), "resources/subscribe", "{}");
+    }
+    CHECK(has_result(c, 10) && error_of(c, 11) == -31005 && error_of(c, 12) == -31005);
+    CHECK(hf_engine_remembered_bytes(w->engine) > before + LARGE);
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":20,\"method\":\"resources/unsubscribe\","
+                "\"params\":{\"uri\":\"10%s\"}}",
+                uri);
+    child_answers(newest_child(w, server), "resources/unsubscribe", "{}");
+    CHECK(hf_engine_remembered_bytes(w->engine) == before);
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":21,\"method\":\"logging/setLevel\","
+                "\"params\":{\"level\":\"%s\"}}",
+                uri);
+    CHECK(error_of(c, 21) == -32602);
+    client_leaves(c);
+    CHECK(hf_engine_remembered_bytes(w->engine) == 0);
+
+    c = open_client(w, server);
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+                "\"clientInfo\":{\"name\":\"%s%s\"}}}",
+                uri, uri);
+    CHECK(error_of(c, 1) == -31005 && data_is(c, 1, "reason", "\"client_keeps_too_much\""));
+    hf_free(uri);
+    world_end(w);
+}
