@@ -237,14 +237,17 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri);
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 
-/* park.c: modern clients that are asked by legacy servers */
+/* park_ask.c: modern clients that are asked by legacy servers */
 /* False: not for a modern client. `origin` NULL: not known. */
 bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
                    const struct hf_method *method, const struct hf_msg *msg);
 /* The server's -32042; true: its client was asked, and the call waits for the retry. */
 bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg);
+bool hf_park_is_for(const struct hf_method *method);
 /* given.c: answers the server's question from what the request brought along; false: cannot. */
 bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
+
+/* park.c */
 void hf_park_answered(struct hf_call *call, const struct hf_msg *msg); /* and it has ended */
 /* True: it was laid aside, and goes on with the next retry. */
 bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts);
@@ -264,15 +267,23 @@ static inline uint64_t hf_call_via(const struct hf_call *call)
 {
     return hf_call_is_parked(call) ? hf_park_via(call) : call->via;
 }
-/* park.c, for retry.c */
-bool hf_park_is_for(const struct hf_method *method);
+/* park.c, for park_ask.c and retry.c */
+struct hf_park *hf_park_new(struct hf_call *call);
 struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
+bool hf_park_is_asked(const struct hf_park *park);           /* and not answered yet */
+bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes);
+void hf_park_keep(struct hf_park *park, size_t bytes);
+void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
+void hf_park_gather(struct hf_park *park); /* if there is something to be asked */
+void hf_park_rearm(struct hf_park *park);
+/* Asks: `requests` are the members of inputRequests. */
+void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
 void hf_park_say(struct hf_session *session, uint64_t via, struct hf_span id,
                  const struct hf_saying *saying);
 struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask);
-void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
-void hf_park_gather(struct hf_park *park);
-void hf_park_rearm(struct hf_park *park);
+/* Tells the server what its client answered in that round. */
+void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);
+void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why);
 
 /* retry.c */
 void hf_park_bind(const struct hf_session *session, const struct hf_method *method,

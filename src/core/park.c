@@ -13,17 +13,14 @@
 #include <stdio.h>
 #include "core/state.h"
 
-enum {
-    GATHER_MS = 30, /* requests of a server that come this close together are asked at once */
-    ROUNDS_MAX = 64,
-};
+enum { GATHER_MS = 30 }; /* requests of a server that come this close together are asked at once */
 
 struct hf_round *hf_park_newest(const struct hf_park *park)
 {
     return hf_list_empty(&park->rounds) ? NULL : HF_ITEM(park->rounds.prev, struct hf_round, link);
 }
 
-static bool is_asked(const struct hf_park *park) /* and not answered yet */
+bool hf_park_is_asked(const struct hf_park *park)
 {
     const struct hf_round *round = hf_park_newest(park);
     return round && !round->is_answered;
@@ -42,12 +39,12 @@ static bool has_unasked(const struct hf_park *park)
 /* ---- what is kept, and how much of it ---- */
 
 /* Beside the requests themselves: questions, answers and what belongs to them. */
-static bool may_keep(const struct hf_engine *engine, size_t bytes)
+bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes)
 {
     return engine->kept_bytes + bytes <= engine->limits.max_buffered_bytes / 4;
 }
 
-static void keep(struct hf_park *park, size_t bytes)
+void hf_park_keep(struct hf_park *park, size_t bytes)
 {
     park->kept += bytes;
     park->session->engine->kept_bytes += bytes;
@@ -62,7 +59,7 @@ void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities)
     park->session->engine->kept_bytes += capabilities.n - before;
 }
 
-static struct hf_park *new_park(struct hf_call *call)
+struct hf_park *hf_park_new(struct hf_call *call)
 {
     struct hf_park *park = hf_new(struct hf_park);
     struct hf_session *session = call->session;
@@ -79,7 +76,7 @@ static struct hf_park *new_park(struct hf_call *call)
     hf_link_init(&park->waiters);
     hf_timer_init(&park->timer, HF_TIMER_PARK, park);
     hf_list_push(&session->parks, &park->link);
-    keep(park, sizeof *park);
+    hf_park_keep(park, sizeof *park);
     hf_park_set_capabilities(park, call->capabilities);
     call->park = park;
     return park;
@@ -99,7 +96,7 @@ static void free_park(void *p)
     hf_free(park);
 }
 
-static void refuse_asks(struct hf_park *park, bool only_unasked, const char *why)
+void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why)
 {
     struct hf_ask *ask;
     HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
@@ -114,7 +111,7 @@ static void forget(struct hf_park *park, const char *why)
 {
     struct hf_engine *engine = park->session->engine;
     assert(!park->call && hf_list_empty(&park->waiters));
-    refuse_asks(park, false, why);
+    hf_park_refuse_asks(park, false, why);
     engine->kept_bytes -= park->kept;
     hf_timer_clear(&engine->timers, &park->timer);
     hf_unlink(&park->link);
@@ -144,7 +141,7 @@ void hf_park_rearm(struct hf_park *park)
 {
     struct hf_engine *engine = park->session->engine;
     const uint64_t by = engine->now_ms + engine->limits.park_ms;
-    const bool is_owed = park->call && !is_asked(park) && !hf_list_empty(&park->waiters);
+    const bool is_owed = park->call && !hf_park_is_asked(park) && !hf_list_empty(&park->waiters);
     if (!park->is_gathering)
         hf_timer_set(&engine->timers, &park->timer, is_owed ? 0 : by);
 }
@@ -196,9 +193,15 @@ static void add_seal(struct hf_buf *out, const struct hf_park *park, uint32_t ro
     hf_seal_write(out, park->session->engine->secret, &seal, park->bound);
 }
 
-/* `requests`: the members of inputRequests. */
-static void put_question(struct hf_park *park, struct hf_span requests, struct hf_span info)
+static struct hf_span info_of(const struct hf_server *server)
 {
+    return server->greeting ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("serverInfo"))
+                            : (struct hf_span) { NULL, 0 };
+}
+
+void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server)
+{
+    const struct hf_span info = info_of(server);
     struct hf_session *session = park->session;
     struct hf_call *call = park->call;
     const struct hf_round *before = hf_park_newest(park);
@@ -215,7 +218,7 @@ static void put_question(struct hf_park *park, struct hf_span requests, struct h
     hf_buf_add_str(&rest, "}}");
     round->question = (struct hf_saying) { hf_span_dup(hf_buf_span(&rest)), hf_buf_len(&rest), 0 };
     hf_buf_done(&rest);
-    keep(park, sizeof *round + round->question.length);
+    hf_park_keep(park, sizeof *round + round->question.length);
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
     if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
@@ -242,6 +245,26 @@ static void add_key(struct hf_buf *out, const struct hf_ask *ask)
     hf_buf_printf(out, "%s-%u", kind_of(ask->method), ask->key);
 }
 
+void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses)
+{
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round != round)
+            continue;
+        if (ask->is_refused) {
+            hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601,
+                          "the client did not declare this capability");
+        } else {
+            struct hf_buf draft = hf_draft();
+            hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
+            hf_buf_add(&draft, hf_park_response(responses, ask));
+            hf_buf_add_char(&draft, '}');
+            hf_tell(ask->runtime, hf_keep(park->session->engine, &draft));
+        }
+        hf_ask_end(ask);
+    }
+}
+
 struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask)
 {
     struct hf_buf key = hf_draft();
@@ -251,21 +274,20 @@ struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *a
     return response;
 }
 
-static struct hf_span info_of(const struct hf_server *server)
-{
-    return server->greeting ? hf_json_get(hf_span_of(server->greeting), HF_SPAN("serverInfo"))
-                            : (struct hf_span) { NULL, 0 };
-}
-
+/* A server that asks several things at once hears of all of them at once, also of what its client
+ * cannot do: an early refusal would end the call before the rest could be asked. */
 static void ask_round(struct hf_park *park)
 {
     const struct hf_round *before = hf_park_newest(park);
+    const uint32_t number = before ? before->number + 1 : 1;
     struct hf_buf requests = hf_draft();
     struct hf_ask *ask;
     HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
         if (ask->round)
             continue;
-        ask->round = before ? before->number + 1 : 1;
+        ask->round = number;
+        if (ask->is_refused)
+            continue;
         if (hf_buf_len(&requests))
             hf_buf_add_char(&requests, ',');
         hf_buf_add_char(&requests, '"');
@@ -276,9 +298,11 @@ static void ask_round(struct hf_park *park)
     }
     if (hf_buf_len(&requests)) {
         park->is_anew = false;
-        put_question(park, hf_buf_span(&requests), info_of(park->call->slot->server));
-    } else if (!hf_linked(&park->call->in_session)) { /* all were taken back */
-        hf_park_rearm(park);
+        hf_park_put(park, hf_buf_span(&requests), park->call->slot->server);
+    } else {
+        hf_park_tell(park, number, (struct hf_span) { NULL, 0 });
+        if (!hf_linked(&park->call->in_session))
+            hf_park_rearm(park);
     }
     hf_buf_done(&requests);
 }
@@ -286,7 +310,7 @@ static void ask_round(struct hf_park *park)
 void hf_park_gather(struct hf_park *park)
 {
     struct hf_engine *engine = park->session->engine;
-    if (park->is_gathering || is_asked(park) || !has_unasked(park))
+    if (park->is_gathering || hf_park_is_asked(park) || !has_unasked(park))
         return;
     park->is_gathering = true;
     hf_timer_set(&engine->timers, &park->timer, engine->now_ms + GATHER_MS);
@@ -305,163 +329,6 @@ void hf_park_timer(struct hf_park *park)
     give_up(park, "holdfast: no answer came within parkMs");
 }
 
-/* ---- which call carries it ---- */
-
-bool hf_park_is_for(const struct hf_method *method)
-{
-    return method->id == HF_METHOD_TOOLS_CALL || method->id == HF_METHOD_PROMPTS_GET ||
-           method->id == HF_METHOD_RESOURCES_READ;
-}
-
-static bool may_carry(const struct hf_call *call, const struct hf_session *session)
-{
-    return call->session == session && call->is_modern && call->stage == HF_CALL_SENT &&
-           hf_park_is_for(call->method);
-}
-
-static struct hf_span capabilities_of(const struct hf_call *call)
-{
-    return call->park ? hf_span_of(call->park->capabilities) : call->capabilities;
-}
-
-/* The newest that may be asked this; one whose client is being asked already only if there is no
- * other. */
-static struct hf_call *carrier_among(const struct hf_runtime *runtime,
-                                     const struct hf_session *session, enum hf_method_id method,
-                                     struct hf_span params)
-{
-    struct hf_call *best = NULL, *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (!may_carry(call, session) || !hf_can_be_asked(capabilities_of(call), method, params))
-            continue;
-        const bool is_busy = call->park && is_asked(call->park);
-        const bool best_is_busy = best && best->park && is_asked(best->park);
-        if (!best || is_busy < best_is_busy || (is_busy == best_is_busy && call->id > best->id))
-            best = call;
-    }
-    return best;
-}
-
-/* Whether that client is to be asked in the modern way: within a request of its own, or never. */
-static bool is_for_modern(const struct hf_runtime *runtime, const struct hf_call *origin,
-                          const struct hf_session *session)
-{
-    bool some_modern = false;
-    const struct hf_call *call;
-    if (origin && origin->session)
-        return origin->is_modern;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session == session && !call->is_modern)
-            return false;
-        some_modern |= call->session == session;
-    }
-    return some_modern || !session->has_greeted;
-}
-
-static void add_ask(struct hf_park *park, struct hf_runtime *runtime,
-                    const struct hf_method *method, const struct hf_msg *msg)
-{
-    struct hf_ask *ask = hf_new(struct hf_ask);
-    struct hf_buf request = hf_draft();
-    hf_buf_printf(&request, "{\"method\":\"%s\"", method->name);
-    if (msg->params.p) {
-        hf_buf_add_str(&request, ",\"params\":");
-        hf_buf_add(&request, msg->params);
-    }
-    hf_buf_add_char(&request, '}');
-    ask->session = park->session;
-    ask->runtime = runtime;
-    ask->server_id = hf_span_dup(msg->id);
-    ask->park = park;
-    ask->method = method->id;
-    ask->key = ++park->last_key;
-    ask->request = hf_span_dup(hf_buf_span(&request));
-    keep(park, sizeof *ask + hf_buf_len(&request));
-    hf_buf_done(&request);
-    hf_link_init(&ask->in_session);
-    hf_list_push(&park->asks, &ask->in_park);
-    hf_list_push(&runtime->asks, &ask->in_runtime);
-    runtime->ask_count++;
-    hf_park_gather(park);
-}
-
-bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
-                   const struct hf_method *method, const struct hf_msg *msg)
-{
-    struct hf_engine *engine = session->engine;
-    if (!is_for_modern(runtime, origin, session))
-        return false;
-    const bool is_known = method->id == HF_METHOD_SAMPLING || method->id == HF_METHOD_ELICITATION ||
-                          method->id == HF_METHOD_ROOTS;
-    struct hf_call *call = carrier_among(runtime, session, method->id, msg->params);
-    if (origin && origin->session)
-        call = may_carry(origin, session) &&
-                       hf_can_be_asked(capabilities_of(origin), method->id, msg->params)
-                   ? origin
-                   : NULL;
-    if (!is_known || !call) {
-        hf_modern_lacks(runtime, origin, session, method, msg->params);
-        hf_tell_error(runtime, msg->id, -32601,
-                      "the client did not declare this capability, or is not in a call in which "
-                      "it can be asked this");
-        return true;
-    }
-    if (!call->park && hf_given_answer(call, method->id, msg))
-        return true;
-    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
-    if (!may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
-        (newest && newest->number >= ROUNDS_MAX)) {
-        hf_tell_error(runtime, msg->id, -32603,
-                      "holdfast keeps too many questions of servers already");
-        return true;
-    }
-    add_ask(call->park ? call->park : new_park(call), runtime, method, msg);
-    return true;
-}
-
-/* ---- a server that wants something done before it runs the call at all ---- */
-
-bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg)
-{
-    static const int url_elicitation_required = -32042;
-    struct hf_engine *engine = call->engine;
-    const struct hf_span wanted = hf_json_path(
-        msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("elicitations") });
-    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
-    int64_t code;
-    if (msg->kind != HF_MSG_ERROR ||
-        !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) ||
-        code != url_elicitation_required || hf_json_type(wanted) != HF_JSON_ARRAY)
-        return false;
-    if (!hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
-        !may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n))
-        return false;
-    struct hf_buf requests = hf_draft();
-    unsigned key = call->park ? call->park->last_key : 0;
-    bool can = true;
-    for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it);) {
-        can &= hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value);
-        hf_buf_printf(&requests,
-                      "%s\"elicitation-%u\":{\"method\":\"elicitation/create\","
-                      "\"params\":%.*s}",
-                      hf_buf_len(&requests) ? "," : "", ++key, HF_FMT(it.value));
-    }
-    can &= hf_buf_len(&requests) > 0;
-    if (can) {
-        struct hf_park *park = call->park ? call->park : new_park(call);
-        const struct hf_server *server = call->slot->server;
-        park->last_key = key;
-        park->is_anew = true;
-        park->is_gathering = false;
-        refuse_asks(park, true, "the call has ended");
-        hf_call_pause(call);
-        call->slot = NULL;
-        put_question(park, hf_buf_span(&requests), info_of(server));
-    }
-    hf_buf_done(&requests);
-    return can;
-}
-
 /* ---- what becomes of the call ---- */
 
 static void finish(struct hf_park *park, struct hf_buf *rest, int code)
@@ -469,13 +336,13 @@ static void finish(struct hf_park *park, struct hf_buf *rest, int code)
     const struct hf_saying said = { rest->p + rest->start, hf_buf_len(rest), code };
     (void)let_go(park);
     park->is_gathering = false;
-    refuse_asks(park, true, "the call has ended");
+    hf_park_refuse_asks(park, true, "the call has ended");
     say_to_waiters(park, &said);
     park->end = (struct hf_saying) { NULL, 0, code };
-    if (may_keep(park->session->engine, said.length)) {
+    if (hf_park_may_keep(park->session->engine, said.length)) {
         park->end.rest = hf_span_dup(hf_buf_span(rest));
         park->end.length = said.length;
-        keep(park, said.length);
+        hf_park_keep(park, said.length);
     }
     hf_park_rearm(park);
 }
@@ -590,7 +457,7 @@ void hf_parks_stop(struct hf_session *session)
         };
         park->is_anew = false;
         (void)hf_park_failed(call, HF_ERROR_OUTCOME_UNKNOWN, &facts);
-        refuse_asks(park, false, "holdfast is shutting down");
+        hf_park_refuse_asks(park, false, "holdfast is shutting down");
         hf_call_cancel(call, HF_SPAN("\"holdfast is shutting down\""));
     }
 }

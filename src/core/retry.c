@@ -140,7 +140,7 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
     enum answers found = ALL_THERE;
     const struct hf_ask *ask;
     HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
-        if (ask->round != round->number)
+        if (ask->round != round->number || ask->is_refused)
             continue;
         const struct hf_span response = hf_park_response(responses, ask);
         if (response.p && hf_json_type(response) != HF_JSON_OBJECT)
@@ -149,22 +149,6 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
             found = SOME_MISSING;
     }
     return found;
-}
-
-static void tell_answers(struct hf_park *park, const struct hf_round *round,
-                         struct hf_span responses)
-{
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
-        if (ask->round != round->number)
-            continue;
-        struct hf_buf draft = hf_draft();
-        hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
-        hf_buf_add(&draft, hf_park_response(responses, ask));
-        hf_buf_add_char(&draft, '}');
-        hf_tell(ask->runtime, hf_keep(park->session->engine, &draft));
-        hf_ask_end(ask);
-    }
 }
 
 static bool join(struct hf_park *park, const struct hf_method *method, const struct hf_msg *msg)
@@ -212,7 +196,7 @@ static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_
         return;
     if (is_first) {
         round->is_answered = true;
-        tell_answers(park, round, responses);
+        hf_park_tell(park, round->number, responses);
         if (is_aside) {
             hf_park_rearm(park);
             hf_call_continue(park->call); /* may answer, and lay it aside again */
@@ -257,7 +241,7 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
         return;
     }
     round->is_answered = true;
-    tell_answers(park, round, responses);
+    hf_park_tell(park, round->number, responses);
     hf_park_say(session, session->via, msg->id, next ? &next->question : &park->end);
 }
 

@@ -292,8 +292,9 @@ struct hf_ask {
     struct hf_link in_park;
     enum hf_method_id method;
     unsigned key;
-    uint32_t round; /* 0: not asked yet */
-    char *request;  /* until it is asked */
+    uint32_t round;  /* 0: not asked yet */
+    char *request;   /* until it is asked */
+    bool is_refused; /* its client cannot be asked this: told with the answers of the round */
 };
 
 /* An answer, from behind its id on. */

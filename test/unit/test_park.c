@@ -44,9 +44,10 @@ TEST(requests_within_the_window_form_one_round_and_each_gets_its_own_answer)
     CHECK(hf_json_get(asked, HF_SPAN("elicitation-1")).p);
     CHECK(hf_span_is(hf_json_get(asked, HF_SPAN("roots-2")), "{\"method\":\"roots/list\"}"));
     CHECK(hf_json_get(asked, HF_SPAN("sampling-3")).p);
-    retries(s.client, 2, state_in(s.client, 1),
-            "{\"sampling-3\":{\"role\":\"assistant\"},\"roots-2\":{\"roots\":[]},"
-            "\"elicitation-1\":{\"action\":\"accept\"}}");
+    retries(
+        s.client, 2, state_in(s.client, 1),
+        "{\"nobody-asked\":7,\"sampling-3\":{\"role\":\"assistant\"},\"roots-2\":{\"roots\":[]},"
+        "\"elicitation-1\":{\"action\":\"accept\"}}");
     CHECK(span_has(told(s.first, 501), "\"result\":{\"action\":\"accept\"}"));
     CHECK(span_has(told(s.first, 503), "\"result\":{\"role\":\"assistant\"}"));
     CHECK(span_has(s.first->got.items[s.first->got.count - 2].msg.text,
@@ -83,9 +84,9 @@ TEST(a_capability_that_the_request_did_not_declare_is_never_used)
         calls(s.client, 0, 1, rows[i].capabilities, "");
         child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":501,\"method\":\"%s\",\"params\":%s}",
                    rows[i].method, rows[i].params);
-        CHECK(times_told(s.first, 501) == !rows[i].may);
         advance(s.w, GATHER_MS);
         CHECK(is_question(s.client, 1) == rows[i].may);
+        CHECK(times_told(s.first, 501) == !rows[i].may);
         if (!rows[i].may) {
             CHECK(span_has(told(s.first, 501), "-32601"));
             child_answers(s.first, CALL, RESULT);
@@ -93,6 +94,30 @@ TEST(a_capability_that_the_request_did_not_declare_is_never_used)
         }
         world_end(s.w);
     }
+}
+
+TEST(what_cannot_be_asked_is_refused_together_with_the_answers_to_what_can)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, "{\"elicitation\":{}}", "");
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":500,\"method\":\"roots/list\"}");
+    asks_form(s.first, 501);
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":502,\"method\":\"sampling/createMessage\","
+                        "\"params\":{\"messages\":[]}}");
+    advance(s.w, GATHER_MS);
+    REQUIRE(is_question(s.client, 1));
+    const struct hf_span asked =
+        hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests"));
+    CHECK(span_has(asked, "elicitation-2") && !span_has(asked, "roots") &&
+          !span_has(asked, "sampling"));
+    CHECK(times_told(s.first, 500) == 0 && times_told(s.first, 502) == 0);
+    retries(s.client, 2, state_in(s.client, 1), "{\"elicitation-2\":{\"action\":\"accept\"}}");
+    CHECK(span_has(told(s.first, 500), "-32601"));
+    CHECK(span_has(told(s.first, 501), "accept"));
+    CHECK(span_has(told(s.first, 502), "-32601"));
+    child_answers(s.first, CALL, RESULT);
+    CHECK(is_complete(s.client, 2));
+    world_end(s.w);
 }
 
 TEST(outside_of_a_call_a_modern_client_is_asked_nothing)
@@ -121,6 +146,33 @@ TEST(the_newest_call_that_may_be_asked_carries_the_question)
     CHECK(is_question(s.client, 1));
     child_answers_line(s.first, s.first->got.count - 1, RESULT); /* that of call 3 */
     CHECK(is_complete(s.client, 3));
+    world_end(s.w);
+}
+
+TEST(a_call_that_is_parked_already_does_not_take_what_another_one_is_asked_in_vain)
+{
+    struct scene s = parked_scene();
+    calls(s.client, 0, 2, "{}", ""); /* cannot be asked anything */
+    asks_form(s.first, 502);
+    advance(s.w, GATHER_MS);
+    CHECK(span_has(told(s.first, 502), "-32601"));
+    child_answers(s.first, CALL, RESULT);
+    CHECK(is_complete(s.client, 2));
+    world_end(s.w);
+}
+
+TEST(answers_that_a_call_brought_along_are_not_used_for_what_may_be_about_another_call)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, CAN, "");
+    calls(s.client, 0, 2, CAN,
+          ",\"inputResponses\":{\"k\":{\"action\":\"accept\",\"content\":{\"ok\":true}}}");
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":501,\"method\":\"elicitation/create\","
+                        "\"params\":{\"message\":\"delete all?\",\"requestedSchema\":{\"type\":"
+                        "\"object\",\"properties\":{},\"required\":[\"ok\"]}}}");
+    CHECK(times_told(s.first, 501) == 0);
+    advance(s.w, GATHER_MS);
+    CHECK(is_question(s.client, 2) && times_told(s.first, 501) == 0);
     world_end(s.w);
 }
 
@@ -338,7 +390,8 @@ TEST(the_capabilities_of_the_newest_retry_decide_what_may_be_asked_next)
     struct scene s = parked_scene();
     calls(s.client, 0, 2, "{\"roots\":{}}", retry_of(state_in(s.client, 1), YES));
     asks_form(s.first, 502);
-    CHECK(span_has(told(s.first, 502), "-32601"));
+    advance(s.w, GATHER_MS);
+    CHECK(span_has(told(s.first, 502), "-32601") && answers_to(s.client, 2) == 0);
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":503,\"method\":\"roots/list\"}");
     advance(s.w, GATHER_MS);
     CHECK(is_question(s.client, 2));

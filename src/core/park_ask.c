@@ -1,0 +1,185 @@
+/* park_ask.c - which call of a modern client carries a legacy server's question, and what of it may
+ * be asked at all. What happens then is in park.c. */
+#include "core/state.h"
+
+enum { ROUNDS_MAX = 64 };
+
+bool hf_park_is_for(const struct hf_method *method)
+{
+    return method->id == HF_METHOD_TOOLS_CALL || method->id == HF_METHOD_PROMPTS_GET ||
+           method->id == HF_METHOD_RESOURCES_READ;
+}
+
+static bool may_carry(const struct hf_call *call, const struct hf_session *session)
+{
+    return call->session == session && call->is_modern && call->stage == HF_CALL_SENT &&
+           hf_park_is_for(call->method);
+}
+
+static struct hf_span capabilities_of(const struct hf_call *call)
+{
+    return call->park ? hf_span_of(call->park->capabilities) : call->capabilities;
+}
+
+/* How well a call can carry it: a server waits in a call whose client is being asked already, so it
+ * is rather about another; then one that may be asked this; then the newest. */
+static bool is_better(const struct hf_call *call, const struct hf_call *than,
+                      enum hf_method_id method, struct hf_span params)
+{
+    if (!than)
+        return true;
+    const bool may = hf_can_be_asked(capabilities_of(call), method, params);
+    const bool than_may = hf_can_be_asked(capabilities_of(than), method, params);
+    const bool busy = call->park && hf_park_is_asked(call->park);
+    const bool than_busy = than->park && hf_park_is_asked(than->park);
+    if (busy != than_busy)
+        return than_busy;
+    return may != than_may ? may : call->id > than->id;
+}
+
+static struct hf_call *carrier_of(const struct hf_runtime *runtime, struct hf_call *origin,
+                                  const struct hf_session *session, enum hf_method_id method,
+                                  struct hf_span params)
+{
+    struct hf_call *best = NULL, *call;
+    if (origin && origin->session)
+        return may_carry(origin, session) ? origin : NULL;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (may_carry(call, session) && is_better(call, best, method, params))
+            best = call;
+    }
+    return best;
+}
+
+/* Whether that client is to be asked in the modern way: within a request of its own, or never. */
+static bool is_for_modern(const struct hf_runtime *runtime, const struct hf_call *origin,
+                          const struct hf_session *session)
+{
+    bool some_modern = false;
+    const struct hf_call *call;
+    if (origin && origin->session)
+        return origin->is_modern;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session == session && !call->is_modern)
+            return false;
+        some_modern |= call->session == session;
+    }
+    return some_modern || !session->has_greeted;
+}
+
+static char *request_of(const struct hf_method *method, struct hf_span params)
+{
+    struct hf_buf request = hf_draft();
+    hf_buf_printf(&request, "{\"method\":\"%s\"", method->name);
+    if (params.p) {
+        hf_buf_add_str(&request, ",\"params\":");
+        hf_buf_add(&request, params);
+    }
+    hf_buf_add_char(&request, '}');
+    char *text = hf_span_dup(hf_buf_span(&request));
+    hf_buf_done(&request);
+    return text;
+}
+
+static void add_ask(struct hf_call *call, const struct hf_method *method, const struct hf_msg *msg)
+{
+    struct hf_park *park = call->park ? call->park : hf_park_new(call);
+    struct hf_ask *ask = hf_new(struct hf_ask);
+    ask->session = park->session;
+    ask->runtime = call->runtime;
+    ask->server_id = hf_span_dup(msg->id);
+    ask->park = park;
+    ask->method = method->id;
+    ask->key = ++park->last_key;
+    ask->is_refused = !hf_can_be_asked(hf_span_of(park->capabilities), method->id, msg->params);
+    ask->request = ask->is_refused ? NULL : request_of(method, msg->params);
+    hf_park_keep(park, sizeof *ask + msg->text.n);
+    hf_link_init(&ask->in_session);
+    hf_list_push(&park->asks, &ask->in_park);
+    hf_list_push(&call->runtime->asks, &ask->in_runtime);
+    call->runtime->ask_count++;
+    hf_park_gather(park);
+}
+
+/* Nothing else of that client is with the server but calls in which it waits for answers: the
+ * question can hardly be about another one. */
+static bool is_alone(const struct hf_call *call)
+{
+    const struct hf_call *other;
+    HF_LIST_EACH (other, &call->runtime->calls, struct hf_call, link) {
+        const bool is_busy = other->park && hf_park_is_asked(other->park);
+        if (other != call && other->session == call->session && !is_busy)
+            return false;
+    }
+    return true;
+}
+
+bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
+                   const struct hf_method *method, const struct hf_msg *msg)
+{
+    if (!is_for_modern(runtime, origin, session))
+        return false;
+    const bool is_known = method->id == HF_METHOD_SAMPLING || method->id == HF_METHOD_ELICITATION ||
+                          method->id == HF_METHOD_ROOTS;
+    struct hf_call *call = carrier_of(runtime, origin, session, method->id, msg->params);
+    const struct hf_round *newest = call && call->park ? hf_park_newest(call->park) : NULL;
+    const bool may = call && hf_can_be_asked(capabilities_of(call), method->id, msg->params);
+    if (!may)
+        hf_modern_lacks(runtime, origin, session, method, msg->params);
+    else if (!call->park && (call == origin || is_alone(call)) &&
+             hf_given_answer(call, method->id, msg))
+        return true;
+    if (!is_known || !call)
+        hf_tell_error(runtime, msg->id, -32601,
+                      "the client can be asked this only in the middle of a call, or not at all");
+    else if (!hf_park_may_keep(session->engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
+             (newest && newest->number >= ROUNDS_MAX))
+        hf_tell_error(runtime, msg->id, -32603,
+                      "holdfast keeps too many questions of servers already");
+    else
+        add_ask(call, method, msg);
+    return true;
+}
+
+/* ---- a server that wants something done before it runs the call at all ---- */
+
+bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg)
+{
+    static const int url_elicitation_required = -32042;
+    struct hf_engine *engine = call->engine;
+    const struct hf_span wanted = hf_json_path(
+        msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("elicitations") });
+    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
+    int64_t code;
+    if (msg->kind != HF_MSG_ERROR ||
+        !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) ||
+        code != url_elicitation_required || hf_json_type(wanted) != HF_JSON_ARRAY)
+        return false;
+    if (!hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
+        !hf_park_may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n))
+        return false;
+    struct hf_buf requests = hf_draft();
+    unsigned key = call->park ? call->park->last_key : 0;
+    bool can = true;
+    for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it);) {
+        can &= hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value);
+        hf_buf_printf(&requests,
+                      "%s\"elicitation-%u\":{\"method\":\"elicitation/create\","
+                      "\"params\":%.*s}",
+                      hf_buf_len(&requests) ? "," : "", ++key, HF_FMT(it.value));
+    }
+    can &= hf_buf_len(&requests) > 0;
+    if (can) {
+        struct hf_park *park = call->park ? call->park : hf_park_new(call);
+        const struct hf_server *server = call->slot->server;
+        park->last_key = key;
+        park->is_anew = true;
+        park->is_gathering = false;
+        hf_park_refuse_asks(park, true, "the call has ended");
+        hf_call_pause(call);
+        call->slot = NULL;
+        hf_park_put(park, hf_buf_span(&requests), server);
+    }
+    hf_buf_done(&requests);
+    return can;
+}
