@@ -292,6 +292,8 @@ static bool leave_runtime(struct hf_call *call)
         runtime->check_call = NULL;
     if (runtime->remote.doubt == call)
         runtime->remote.doubt = NULL;
+    if (call->purpose == HF_FOR_LISTEN)
+        hf_ear_left(call);
     if (call->post)
         hf_post_leave(call->post, call->is_answered);
     const bool half_written = call->stage == HF_CALL_WRITING && !runtime->is_frozen;
@@ -582,4 +584,12 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     hf_call_end(call);
     if (was_silent)
         hf_check_maybe(runtime);
+}
+
+void hf_call_withdraw(struct hf_call *call)
+{
+    if (call->stage == HF_CALL_SENT)
+        cancel_at_server(call, HF_SPAN(""));
+    call->is_cancelled = true;
+    hf_call_end(call);
 }

@@ -274,6 +274,10 @@ static void take_uri(struct hf_session *session, const struct hf_method *method,
     target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
     if (!target.server) {
         hf_send_error(session, msg->id, -32002, "Resource not found: no server has resources");
+    } else if (method->id == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
+        hf_refuse(session, msg->id, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
+                  "Clients of holdfast are subscribed to as many resources as it can follow; this "
+                  "request was not sent. Unsubscribe from others first.");
     } else if (method->id == HF_METHOD_UNSUBSCRIBE &&
                hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
@@ -373,6 +377,14 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
     case HF_METHOD_UNSUBSCRIBE: take_uri(session, method, msg, msg->uri); break;
     case HF_METHOD_COMPLETE: take_completion(session, method, msg); break;
     case HF_METHOD_SET_LEVEL: take_level(session, method, msg); break;
+    case HF_METHOD_LISTEN:
+        if (session->is_taking_modern)
+            hf_listen_open(session, msg);
+        else
+            hf_send_error(
+                session, msg->id, -32601,
+                "Method not found: subscriptions/listen needs the _meta of " HF_MODERN_VERSION);
+        break;
     default: take_unknown(session, method, msg); break;
     }
 }
@@ -404,10 +416,14 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
         return;
     if (call->runtime->is_modern && !call->is_modern && hf_input_required(call, msg))
         return;
-    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE)
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
+        hf_ear_subscribed(call->runtime, call->uri);
         hf_session_subscribe(session, server, call->uri);
-    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE)
+    }
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE) {
+        hf_ear_unsubscribed(call->runtime, call->uri);
         hf_session_unsubscribe(session, server, call->uri);
+    }
     hf_call_pass(call, msg);
 }
 
@@ -424,7 +440,11 @@ static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
             return; /* two with the same id: nobody can say which one is meant */
         found = call;
     }
-    if (found && found->method->id != HF_METHOD_INITIALIZE)
+    /* over HTTP many clients share a modern session, and the end of its stream is what cancels */
+    struct hf_listener *listener = id.p && !session->is_modern ? hf_listen_find(session, id) : NULL;
+    if (listener && !found)
+        hf_listen_drop(session, listener);
+    else if (found && !listener && found->method->id != HF_METHOD_INITIALIZE)
         hf_call_cancel(found, hf_json_get(msg->params, HF_SPAN("reason")));
 }
 

@@ -134,6 +134,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_CHECK:
     case HF_TIMER_STALL:
     case HF_TIMER_PROBE:
+    case HF_TIMER_EAR:
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
@@ -156,6 +157,7 @@ void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
     struct hf_session *session;
     HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
         hf_parks_stop(session);
+        hf_listen_end_all(session);
     }
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)

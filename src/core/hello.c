@@ -76,9 +76,11 @@ void hf_list_dropped(struct hf_runtime *runtime)
 static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
 {
     const struct hf_span capabilities = hf_json_get(result, HF_SPAN("capabilities"));
-    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        runtime->has_capability[part] =
-            hf_json_get(capabilities, hf_part_traits(part)->capability).p != NULL;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
+        const struct hf_span of_part = hf_json_get(capabilities, hf_part_traits(part)->capability);
+        runtime->has_capability[part] = of_part.p != NULL;
+        runtime->announces[part] = hf_json_is_true(hf_json_get(of_part, HF_SPAN("listChanged")));
+    }
     runtime->has_logging = hf_json_get(capabilities, HF_SPAN("logging")).p != NULL;
     runtime->has_subscribe = hf_json_is_true(hf_json_path(
         capabilities, 2, (struct hf_span[]) { HF_SPAN("resources"), HF_SPAN("subscribe") }));
@@ -294,35 +296,20 @@ static const char *most_talkative(const struct hf_server *server, const struct h
     return best;
 }
 
-static void ask_with(struct hf_runtime *runtime, enum hf_method_id method, const char *key,
-                     const char *raw_value)
-{
-    struct hf_buf params = hf_draft();
-    hf_buf_printf(&params, "{\"%s\":%s}", key, raw_value);
-    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(method), hf_buf_span(&params));
-    hf_buf_done(&params);
-}
-
 void hf_restore_level(struct hf_runtime *runtime)
 {
     const char *level = most_talkative(runtime->server, runtime->slot->owner);
-    if (level && runtime->has_logging && !runtime->remote.is_renewing)
-        ask_with(runtime, HF_METHOD_SET_LEVEL, "level", level);
+    if (!level || !runtime->has_logging || runtime->remote.is_renewing || runtime->is_modern)
+        return;
+    struct hf_buf params = hf_draft();
+    hf_buf_printf(&params, "{\"level\":%s}", level);
+    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(HF_METHOD_SET_LEVEL),
+                       hf_buf_span(&params));
+    hf_buf_done(&params);
 }
 
 void hf_restore(struct hf_runtime *runtime)
 {
-    struct hf_server *server = runtime->server;
     hf_restore_level(runtime);
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (runtime->slot->owner && runtime->slot->owner != session)
-            continue;
-        for (struct hf_link *at = session->subscriptions.next; at != &session->subscriptions;
-             at = at->next) {
-            const struct hf_subscription *sub = HF_ITEM(at, struct hf_subscription, link);
-            if (sub->server == server)
-                ask_with(runtime, HF_METHOD_SUBSCRIBE, "uri", sub->uri);
-        }
-    }
+    hf_ear_restore(runtime);
 }

@@ -169,6 +169,7 @@ void hf_call_end(struct hf_call *call);       /* without a word */
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...) HF_PRINTF(4, 5);
 void hf_call_cancel(struct hf_call *call, struct hf_span reason);
+void hf_call_withdraw(struct hf_call *call); /* one of ours that nobody needs any more */
 void hf_call_timer(struct hf_call *call);
 void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */
 void hf_call_move(struct hf_call *call,
@@ -202,6 +203,8 @@ void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *se
 bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
                      const struct hf_msg *msg);
 void hf_modern_discover(struct hf_session *session, struct hf_span id);
+/* Who answers, for the `_meta` of a result; no comma. */
+void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session);
 /* The members that every result of ours has for a modern client; no brace, no comma behind. */
 void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable);
 /* A legacy server's answer as a modern client gets it, from behind the id on. */
@@ -229,12 +232,6 @@ void hf_session_keep(struct hf_session *session, size_t bytes);
 void hf_session_let_go(struct hf_session *session, size_t bytes);
 bool hf_session_uses(const struct hf_session *session,
                      const struct hf_server *server); /* its door */
-void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
-void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *server,
-                            struct hf_span uri); /* p NULL: all of that server */
-/* Another client subscribed to the same through the same runtime. */
-bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
-                       struct hf_span uri);
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 
 /* park_ask.c: modern clients that are asked by legacy servers */

@@ -29,6 +29,7 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
     hf_timer_init(&runtime->probe, HF_TIMER_PROBE, runtime);
+    hf_timer_init(&runtime->ear.timer, HF_TIMER_EAR, runtime);
     runtime->is_remote = slot->server->is_remote;
     hf_remote_init(runtime);
     hf_list_push(&slot->runtimes, &runtime->link);
@@ -58,6 +59,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->check);
     hf_timer_clear(timers, &runtime->stall);
     hf_timer_clear(timers, &runtime->probe);
+    hf_ear_done(runtime);
 }
 
 /* No answer can come any more: every call still here is judged by its evidence. */
@@ -436,6 +438,7 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_STAY: stay_is_over(runtime); break;
     case HF_TIMER_PROBE: hf_probe_timer(runtime); break;
     case HF_TIMER_LISTEN: hf_remote_listen(runtime); break;
+    case HF_TIMER_EAR: hf_ear_timer(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
     case HF_TIMER_CALL:

@@ -82,14 +82,20 @@ static struct hf_span info_of(const struct hf_session *session)
     return info.p ? info : hf_span_of(our_info);
 }
 
+void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session)
+{
+    hf_buf_add_str(out, "\"" HF_META_SERVER "\":");
+    hf_buf_add(out, info_of(session));
+}
+
 void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable)
 {
     hf_buf_add_str(out, "\"resultType\":\"complete\"");
     if (is_cacheable) /* with a policy of its own, a list is not for everybody */
         hf_buf_printf(out, ",\"ttlMs\":%d,\"cacheScope\":\"%s\"", LIST_TTL_MS,
                       session->policy ? "private" : "public");
-    hf_buf_add_str(out, ",\"_meta\":{\"" HF_META_SERVER "\":");
-    hf_buf_add(out, info_of(session));
+    hf_buf_add_str(out, ",\"_meta\":{");
+    hf_modern_add_info(out, session);
     hf_buf_add_char(out, '}');
 }
 

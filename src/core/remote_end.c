@@ -116,8 +116,8 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
 static bool may_resume(const struct hf_post *post)
 {
     return post->call && post->event_id && post->verb != HF_POST_LISTEN &&
-           !post->runtime->is_frozen && post->status >= 200 && post->status < 300 &&
-           (post->has_progressed || post->vain_resumes < VAIN_RESUMES_MAX);
+           !post->runtime->is_frozen && !post->runtime->is_modern && post->status >= 200 &&
+           post->status < 300 && (post->has_progressed || post->vain_resumes < VAIN_RESUMES_MAX);
 }
 
 static void resume_later(struct hf_post *post)
@@ -133,9 +133,12 @@ static void resume_later(struct hf_post *post)
 }
 
 /* What the end of one exchange says of the server as a whole: it cannot be reached, or somebody in
- * front of it says so, or it broke off in the middle of an answer. */
+ * front of it says so, or it broke off in the middle of an answer. A stream that only brings news
+ * is cut by many things on the way, for many reasons. */
 static bool is_loss(const struct hf_call *call, const struct hf_post_end *end)
 {
+    if (call && call->purpose == HF_FOR_LISTEN)
+        return false;
     return end->status == 0 || (end->status >= 502 && end->status <= 504) ||
            (!end->is_whole && end->status < 300 && call);
 }

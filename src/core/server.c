@@ -94,6 +94,7 @@ static void forget_server(struct hf_server *server)
         hf_session_forget(session, server);
     }
     hf_unlink(&server->link);
+    hf_ears_review(engine);
     hf_doors_drop(engine, server);
     hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
     server->is_forgotten = true;
@@ -264,6 +265,16 @@ static bool operate_slot(struct hf_slot *slot, enum hf_op op)
     return !(hf_slot_event(slot, event) & HF_SLOT_DO_REFUSE);
 }
 
+/* Of clients that came for it alone: nothing is left to tell them. */
+static void end_its_listeners(const struct hf_server *server)
+{
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        if (session->only == server)
+            hf_listen_end_all(session);
+    }
+}
+
 bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
 {
     struct hf_engine *engine = server->engine;
@@ -279,6 +290,8 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
         hf_server_reason(server, "switched off");
     }
     server->is_removed = op == HF_OP_REMOVE;
+    if (server->is_removed)
+        end_its_listeners(server);
     if (server->is_removed && hf_list_empty(&server->slots)) {
         hf_server_review(server);
         forget_server(server);

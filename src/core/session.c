@@ -21,6 +21,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_link_init(&session->parks);
     hf_link_init(&session->subscriptions);
     hf_link_init(&session->uses);
+    hf_link_init(&session->listeners);
     hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
     hf_list_push(&engine->sessions, &session->link);
     return session;
@@ -72,52 +73,6 @@ void hf_session_let_go(struct hf_session *session, size_t bytes)
     session->engine->remembered_bytes -= bytes;
 }
 
-void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
-{
-    struct hf_subscription *sub = hf_new(struct hf_subscription);
-    hf_session_unsubscribe(session, server, uri);
-    sub->server = server;
-    sub->uri = hf_span_dup(uri);
-    hf_session_keep(session, sizeof *sub + uri.n);
-    hf_list_push(&session->subscriptions, &sub->link);
-}
-
-static void drop_subscription(struct hf_session *session, struct hf_subscription *sub)
-{
-    hf_session_let_go(session, sizeof *sub + strlen(sub->uri));
-    hf_unlink(&sub->link);
-    hf_free(sub->uri);
-    hf_free(sub);
-}
-
-void hf_session_unsubscribe(struct hf_session *session, const struct hf_server *server,
-                            struct hf_span uri)
-{
-    struct hf_subscription *sub;
-    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
-        if (sub->server == server && (!uri.p || hf_span_is(uri, sub->uri)))
-            drop_subscription(session, sub);
-    }
-}
-
-bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
-                       struct hf_span uri)
-{
-    const struct hf_session *other;
-    if (server->settings.isolation != HF_ISOLATION_SHARED)
-        return false;
-    HF_LIST_EACH (other, &session->engine->sessions, struct hf_session, link) {
-        const struct hf_subscription *sub;
-        for (struct hf_link *at = other->subscriptions.next;
-             other != session && at != &other->subscriptions; at = at->next) {
-            sub = HF_ITEM(at, struct hf_subscription, link);
-            if (sub->server == server && hf_span_is(uri, sub->uri))
-                return true;
-        }
-    }
-    return false;
-}
-
 static void drop_uses(struct hf_session *session, const struct hf_server *server)
 {
     struct hf_use *use;
@@ -132,7 +87,7 @@ static void drop_uses(struct hf_session *session, const struct hf_server *server
 /* The server is removed; nothing may point to it any more. */
 void hf_session_forget(struct hf_session *session, struct hf_server *server)
 {
-    hf_session_unsubscribe(session, server, (struct hf_span) { NULL, 0 });
+    hf_session_unsubscribe_all(session, server);
     drop_uses(session, server);
 }
 
@@ -152,6 +107,7 @@ static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via
 void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
+    hf_listen_via_gone(session, via);
     struct hf_call *call; /* ending one may end others: from the start again each time */
     while ((call = unsent_via(session, via)))
         if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
@@ -176,6 +132,7 @@ static struct hf_call *call_via(const struct hf_session *session, uint64_t via)
 void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
+    hf_listen_via_gone(session, via);
     struct hf_call *call;
     while ((call = call_via(session, via)))
         hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
@@ -215,6 +172,7 @@ void hf_session_finish(struct hf_session *session, uint64_t now_ms)
     hf_set_now(session->engine, now_ms);
     session->is_finished = true;
     hf_parks_drop(session, "the client has finished");
+    hf_listen_end_all(session);
     hf_session_maybe_settle(session);
 }
 
@@ -270,14 +228,13 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
                        HF_SPAN("\"the client is gone\""));
     hf_parks_drop(session, "the client is gone");
     hf_slots_drop_owner(session);
-    struct hf_subscription *sub;
-    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
-        drop_subscription(session, sub);
-    }
+    hf_listen_drop_all(session);
+    hf_subscriptions_drop(engine, &session->subscriptions);
     drop_uses(session, NULL);
     hf_session_let_go(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);
     hf_unlink(&session->link);
+    hf_ears_review(engine);
     if (session->only)
         hf_server_left(session->only);
     hf_bury(engine, free_session, session);

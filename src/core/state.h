@@ -19,6 +19,7 @@
 #include "core/engine.h"
 #include "core/era.h"
 #include "core/errors.h"
+#include "core/listen.h"
 #include "core/method.h"
 #include "core/seal.h"
 #include "wire/jsonrpc.h"
@@ -35,6 +36,7 @@ enum hf_timer_kind {
     HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
     HF_TIMER_STALL,  /* its stdin took no byte */
     HF_TIMER_LISTEN, /* a remote server's own stream is to be opened again */
+    HF_TIMER_EAR,    /* a modern server is to be listened to again */
     HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
     HF_TIMER_PARK,   /* a round is gathered, or a parked call was not come back for */
@@ -73,6 +75,7 @@ enum hf_call_purpose {
     HF_FOR_CHECK,   /* liveness */
     HF_FOR_DOUBT,   /* is this session still known? */
     HF_FOR_RESTORE, /* log level and subscriptions, set again */
+    HF_FOR_LISTEN,  /* what a modern server tells of itself */
 };
 
 enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
@@ -262,7 +265,8 @@ struct hf_runtime {
     struct hf_link calls; /* queued, writing or sent; ours included */
     uint32_t in_flight;   /* those of clients */
     bool completed_a_call;
-    bool has_capability[HF_PART_COUNT], has_logging, has_subscribe;
+    bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT], has_logging, has_subscribe;
+    struct hf_ear ear;
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
     bool was_probed, is_probing, has_shown_life;
@@ -343,12 +347,6 @@ struct hf_question {
     bool is_elicitation;
 };
 
-struct hf_subscription {
-    struct hf_link link; /* in session->subscriptions */
-    struct hf_server *server;
-    char *uri; /* raw JSON string */
-};
-
 /* How often a server had lost its state when a client last used it; for `stateful`. */
 struct hf_use {
     struct hf_link link; /* in session->uses */
@@ -375,7 +373,8 @@ struct hf_session {
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
     size_t remembered_bytes;     /* of its hello and its subscriptions */
-    struct hf_link calls, asks, questions, parks, subscriptions, uses;
+    struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners;
+    unsigned listener_count;
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
     uint64_t last_dispatch_ms;
@@ -411,6 +410,7 @@ struct hf_engine {
     uint64_t remembered_bytes; /* of sessions */
     uint64_t kept_bytes;       /* of parks: what may still be asked for again */
     uint8_t secret[HF_SECRET_SIZE];
+    size_t subscription_count; /* of all clients */
     struct hf_timers timers;
     struct hf_arena arena;
     struct hf_effect *effects;

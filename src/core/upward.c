@@ -276,25 +276,6 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
-static void take_update(struct hf_runtime *runtime, const struct hf_msg *msg)
-{
-    const struct hf_span uri = hf_json_get(msg->params, HF_SPAN("uri"));
-    struct hf_session *session;
-    HF_LIST_EACH (session, &runtime->server->engine->sessions, struct hf_session, link) {
-        bool wants = session->only == runtime->server;
-        for (struct hf_link *at = session->subscriptions.next;
-             !wants && at != &session->subscriptions; at = at->next) {
-            const struct hf_subscription *sub = HF_ITEM(at, struct hf_subscription, link);
-            const struct hf_span prefix = { sub->uri,
-                                            strlen(sub->uri) - 1 }; /* without the quote */
-            /* the spec allows an update of a part of what was subscribed to */
-            wants = sub->server == runtime->server && uri.p && hf_span_starts(uri, prefix);
-        }
-        if (wants && session->has_greeted)
-            hf_send(session, 0, msg->text);
-    }
-}
-
 static int severity(struct hf_span level) /* -1: none that we know */
 {
     static const char *const levels[] = { "debug", "info",     "notice", "warning",
@@ -372,6 +353,10 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         drop_stale(runtime, "notification");
         return;
     }
+    if (!hf_ear_hears(runtime, origin, msg)) {
+        drop_stale(runtime, "notification of an ended subscription");
+        return;
+    }
     switch (method) {
     case HF_METHOD_TOOLS_CHANGED: hf_list_again(runtime, HF_PART_TOOLS); break;
     case HF_METHOD_PROMPTS_CHANGED: hf_list_again(runtime, HF_PART_PROMPTS); break;
@@ -379,7 +364,8 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         hf_list_again(runtime, HF_PART_RESOURCES);
         hf_list_again(runtime, HF_PART_TEMPLATES);
         break;
-    case HF_METHOD_RESOURCE_UPDATED: take_update(runtime, msg); break;
+    case HF_METHOD_RESOURCE_UPDATED: hf_update_pass(runtime, msg); break;
+    case HF_METHOD_LISTENS: break;                  /* heard above */
     default: take_log(runtime, origin, msg); break; /* messages, and what we do not know */
     }
 }
@@ -410,6 +396,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_remote_doubt_resolved(runtime, 0);
         break;
     case HF_FOR_RESTORE: hf_call_end(call); break;
+    case HF_FOR_LISTEN: hf_ear_answered(call, msg); break;
     }
 }
 

@@ -377,10 +377,14 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
     const struct hf_span message = hf_keep(server->engine, &draft);
     struct hf_session *session;
     HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        if (!hf_session_uses(session, server))
+            continue;
         /* one that was never given a list needs no news of the first */
-        if (session->has_greeted && hf_session_uses(session, server) &&
-            (session->given[part] || session->was_greeted_blind || !is_first))
+        const bool is_news = session->given[part] || !is_first;
+        if (session->has_greeted && (is_news || session->was_greeted_blind))
             hf_send(session, 0, message);
+        if (is_news)
+            hf_listen_changed(session, part);
     }
 }
 

@@ -59,6 +59,7 @@ struct manners {
     const char *templates;    /* NULL: an empty list, if there are resources */
     const char *capabilities; /* NULL: tools, and what else is set above */
     const char *version;      /* NULL: 2025-11-25 */
+    bool is_modern;           /* answers server/discover; else with -32601 */
     struct http_manners http; /* of one that is reached over HTTP */
 };
 

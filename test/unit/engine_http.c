@@ -370,7 +370,7 @@ static void react_to_message(struct exchange *x, const struct manners *m, struct
         turn_away(x, 405, -1);
         return;
     }
-    if ((!is_hello || h->is_sse) && !knows_session(h, x)) {
+    if ((!is_hello || h->is_sse) && !m->is_modern && !knows_session(h, x)) {
         turn_away(x, h->unknown_status ? h->unknown_status : 404, -1);
         return;
     }

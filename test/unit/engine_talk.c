@@ -102,12 +102,21 @@ char *reply_with(struct hf_span id, const char *member, const char *value)
     return text;
 }
 
-static char *reply_to_initialize(const struct manners *m, struct hf_span id)
+static char *reply_to_greeting(const struct manners *m, struct hf_span id, bool is_discover)
 {
     char result[1000], capabilities[200];
     (void)snprintf(capabilities, sizeof capabilities, "{\"tools\":{}%s%s}",
                    m->prompts ? ",\"prompts\":{}" : "",
                    m->resources ? ",\"resources\":{\"subscribe\":true}" : "");
+    if (is_discover) {
+        (void)snprintf(result, sizeof result,
+                       "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],"
+                       "\"capabilities\":%s,\"ttlMs\":0,\"cacheScope\":\"public\",\"_meta\":{"
+                       "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"fake\","
+                       "\"version\":\"1\"}}}",
+                       m->capabilities ? m->capabilities : capabilities);
+        return reply_with(id, "result", result);
+    }
     (void)snprintf(result, sizeof result,
                    "{\"protocolVersion\":\"%s\",\"capabilities\":%s,\"serverInfo\":{\"name\":"
                    "\"fake\",\"version\":\"1\"},\"instructions\":\"be kind\"}",
@@ -133,7 +142,11 @@ char *reply_to(const struct manners *m, const struct hf_msg *msg)
     if (hf_span_is(msg->method, "initialize"))
         return m->no_init
                    ? reply_with(msg->id, "error", "{\"code\":-32000,\"message\":\"bad day\"}")
-                   : reply_to_initialize(m, msg->id);
+                   : reply_to_greeting(m, msg->id, false);
+    if (hf_span_is(msg->method, "server/discover"))
+        return m->is_modern
+                   ? reply_to_greeting(m, msg->id, true)
+                   : reply_with(msg->id, "error", "{\"code\":-32601,\"message\":\"what?\"}");
     if (hf_span_is(msg->method, "tools/list")) {
         if (m->no_tools)
             return reply_with(msg->id, "error", "{\"code\":-32000,\"message\":\"no list\"}");

@@ -1,0 +1,318 @@
+/* ear.c - what we ask servers to tell us of: resources/subscribe at legacy ones, one
+ * subscriptions/listen at each modern one. See listen.h. */
+#include "base/strings.h"
+#include "core/state.h"
+
+enum {
+    AGAIN_MS = 1000,
+    AGAIN_MS_MAX = 30000,
+    UNACKNOWLEDGED_MS = 5000, /* then we believe that it listens all the same */
+};
+
+static bool can_be_asked(const struct hf_runtime *runtime)
+{
+    return runtime->machine.state == HF_RUNTIME_LIVE && runtime == runtime->slot->current &&
+           !runtime->is_frozen && !runtime->remote.is_renewing &&
+           !runtime->server->engine->is_stopping;
+}
+
+/* ---- what it was asked for ---- */
+
+static bool is_same(char *const *asked, const char *const *wanted, size_t count)
+{
+    size_t i = 0;
+    for (; asked && asked[i]; i++)
+        if (i == count || strcmp(asked[i], wanted[i]) != 0)
+            return false;
+    return i == count;
+}
+
+static void keep(struct hf_ear *ear, const char *const *wanted, size_t count)
+{
+    char **uris = hf_new_array(char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        uris[i] = hf_strdup(wanted[i]);
+    hf_strings_free(ear->uris);
+    ear->uris = uris;
+}
+
+/* ---- legacy ---- */
+
+static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char *uri)
+{
+    struct hf_buf params = hf_draft();
+    hf_buf_printf(&params, "{\"uri\":%s}", uri);
+    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(method), hf_buf_span(&params));
+    hf_buf_done(&params);
+}
+
+static void ask_for_difference(struct hf_runtime *runtime, const char *const *wanted, size_t count)
+{
+    struct hf_ear *ear = &runtime->ear;
+    char *const *old = ear->uris;
+    size_t i = 0;
+    while (i < count || (old && *old)) {
+        const int order = i == count ? 1 : !old || !*old ? -1 : strcmp(wanted[i], *old);
+        if (order < 0)
+            ask(runtime, HF_METHOD_SUBSCRIBE, wanted[i]);
+        if (order > 0)
+            ask(runtime, HF_METHOD_UNSUBSCRIBE, *old);
+        i += order <= 0;
+        old += order >= 0;
+    }
+    keep(ear, wanted, count);
+}
+
+static void set_known(struct hf_ear *ear, struct hf_span raw_uri, bool is_known)
+{
+    char *uri = hf_uri_spelling(raw_uri);
+    const size_t count = hf_strings_count(ear->uris);
+    const char **uris = hf_new_array(const char *, count + 1);
+    size_t kept = 0, i = 0;
+    for (; i < count && strcmp(ear->uris[i], uri) < 0; i++)
+        uris[kept++] = ear->uris[i];
+    if (is_known)
+        uris[kept++] = uri;
+    for (; i < count; i++)
+        if (strcmp(ear->uris[i], uri) != 0)
+            uris[kept++] = ear->uris[i];
+    keep(ear, uris, kept);
+    hf_free(uris);
+    hf_free(uri);
+}
+
+void hf_ear_subscribed(struct hf_runtime *runtime, struct hf_span uri)
+{
+    set_known(&runtime->ear, uri, true);
+}
+
+void hf_ear_unsubscribed(struct hf_runtime *runtime, struct hf_span uri)
+{
+    set_known(&runtime->ear, uri, false);
+}
+
+/* ---- modern ---- */
+
+static void listen_again_later(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_ear *ear = &runtime->ear;
+    const unsigned doublings = ear->failures < 5 ? ear->failures : 5;
+    const uint64_t delay = (uint64_t)AGAIN_MS << doublings;
+    ear->failures++;
+    hf_timer_set(&engine->timers, &ear->timer,
+                 engine->now_ms + (delay < AGAIN_MS_MAX ? delay : AGAIN_MS_MAX));
+}
+
+static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
+{
+    static const char *const kinds[] = { [HF_PART_TOOLS] = "toolsListChanged",
+                                         [HF_PART_PROMPTS] = "promptsListChanged",
+                                         [HF_PART_RESOURCES] = "resourcesListChanged" };
+    for (enum hf_part_id part = 0; part <= HF_PART_RESOURCES; part++) {
+        if (!runtime->announces[part])
+            continue;
+        hf_json_add_key(out, kinds[part]);
+        hf_buf_add_str(out, "true");
+    }
+    char *const *uris = runtime->ear.uris;
+    if (!*uris)
+        return;
+    hf_json_add_key(out, "resourceSubscriptions");
+    hf_buf_add_char(out, '[');
+    for (; *uris; uris++) {
+        hf_json_add_comma(out);
+        hf_buf_add_str(out, *uris);
+    }
+    hf_buf_add_char(out, ']');
+}
+
+static void listen_now(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_ear *ear = &runtime->ear;
+    struct hf_buf params = hf_draft();
+    hf_buf_add_str(&params, "{\"notifications\":{");
+    const size_t before = hf_buf_len(&params);
+    add_filter(&params, runtime);
+    const bool is_for_something = hf_buf_len(&params) > before;
+    hf_buf_add_str(&params, "}}");
+    if (is_for_something) {
+        ear->next =
+            hf_call_ours(runtime, HF_FOR_LISTEN, hf_method(HF_METHOD_LISTEN), hf_buf_span(&params));
+        if (ear->next)
+            hf_timer_set(&engine->timers, &ear->timer, engine->now_ms + UNACKNOWLEDGED_MS);
+        else
+            listen_again_later(runtime);
+    } else if (ear->call) {
+        struct hf_call *call = ear->call;
+        ear->call = NULL;
+        hf_call_withdraw(call);
+    }
+    hf_buf_done(&params);
+}
+
+static void listen_for(struct hf_runtime *runtime, const char *const *wanted, size_t count)
+{
+    struct hf_ear *ear = &runtime->ear;
+    const bool listens = ear->call || ear->next;
+    if (ear->is_refused || (listens && !ear->is_stale && is_same(ear->uris, wanted, count)))
+        return;
+    if (ear->next) { /* one change at a time: what is wanted by then is asked for next */
+        ear->is_stale = true;
+        return;
+    }
+    if (ear->timer.at_ms) /* it comes by itself */
+        return;
+    keep(ear, wanted, count);
+    ear->is_stale = false;
+    listen_now(runtime);
+}
+
+static void review(struct hf_runtime *runtime)
+{
+    size_t count;
+    if (!can_be_asked(runtime))
+        return;
+    const char **wanted = hf_wanted_uris(runtime, &count);
+    if (runtime->is_modern)
+        listen_for(runtime, wanted, count);
+    else if (!is_same(runtime->ear.uris, wanted, count))
+        ask_for_difference(runtime, wanted, count);
+    hf_free(wanted);
+}
+
+void hf_ear_restore(struct hf_runtime *runtime)
+{
+    hf_strings_free(runtime->ear.uris);
+    runtime->ear.uris = NULL;
+    review(runtime);
+}
+
+void hf_ears_review(struct hf_engine *engine)
+{
+    struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        struct hf_slot *slot;
+        HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
+            if (slot->current)
+                review(slot->current);
+        }
+    }
+}
+
+void hf_ear_done(struct hf_runtime *runtime)
+{
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->ear.timer);
+    hf_strings_free(runtime->ear.uris);
+    runtime->ear.uris = NULL;
+}
+
+/* From now on the new one is heard, and the one before it is in the way. */
+static void acknowledged(struct hf_runtime *runtime)
+{
+    struct hf_ear *ear = &runtime->ear;
+    struct hf_call *before = ear->call;
+    hf_timer_clear(&runtime->server->engine->timers, &ear->timer);
+    ear->call = ear->next;
+    ear->next = NULL;
+    if (before)
+        hf_call_withdraw(before);
+    for (enum hf_part_id part = 0; ear->was_deaf && part < HF_PART_COUNT; part++)
+        hf_list_again(runtime, part); /* what it said meanwhile is lost */
+    ear->was_deaf = false;
+    if (ear->is_stale)
+        review(runtime);
+}
+
+void hf_ear_timer(struct hf_runtime *runtime)
+{
+    if (runtime->ear.next)
+        acknowledged(runtime);
+    else
+        review(runtime);
+}
+
+bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
+                  const struct hf_msg *msg)
+{
+    const struct hf_span tag = hf_json_path(
+        msg->params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
+    const struct hf_call *call = origin;
+    int64_t id;
+    if (hf_json_int(tag, &id)) {
+        call = hf_call_by_id(runtime, (uint64_t)id);
+        if (!call || call->purpose != HF_FOR_LISTEN)
+            return false;
+    }
+    if (call && call == runtime->ear.next)
+        acknowledged(runtime);
+    return true;
+}
+
+void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    int64_t code;
+    if (msg->kind == HF_MSG_ERROR && hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+        code == -32601)
+        call->runtime->ear.is_refused = true;
+    hf_call_end(call);
+}
+
+void hf_ear_left(struct hf_call *call)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_ear *ear = &runtime->ear;
+    const uint64_t now = runtime->server->engine->now_ms;
+    if (call != ear->call && call != ear->next) /* another has taken its place */
+        return;
+    if (call == ear->next) {
+        ear->next = NULL;
+        ear->is_stale = true;
+    } else {
+        ear->call = NULL;
+        ear->was_deaf = true;
+    }
+    if (now - call->dispatched_ms >= AGAIN_MS_MAX)
+        ear->failures = 0;
+    if (ear->next || ear->is_refused || !can_be_asked(runtime))
+        return;
+    listen_again_later(runtime);
+}
+
+/* ---- in the stead of modern servers ---- */
+
+static void answer(struct hf_call *call, const char *rest, int code)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}", HF_FMT(call->client_id), rest);
+    hf_send_answer(call->session, call->via, hf_keep(call->engine, &draft), code);
+    hf_call_end(call);
+}
+
+bool hf_ear_answers(struct hf_call *call)
+{
+    const struct hf_runtime *runtime = call->slot->current;
+    struct hf_session *session = call->session;
+    if (!runtime->is_modern || call->is_modern)
+        return false;
+    switch (call->method->id) {
+    case HF_METHOD_SUBSCRIBE:
+        if (!runtime->has_subscribe) {
+            answer(call,
+                   "\"error\":{\"code\":-32601,\"message\":\"Method not found: this server tells "
+                   "of no updates of its resources\"}",
+                   -32601);
+            return true;
+        }
+        hf_session_subscribe(session, call->slot->server, call->uri);
+        break;
+    case HF_METHOD_UNSUBSCRIBE:
+        hf_session_unsubscribe(session, call->slot->server, call->uri);
+        break;
+    case HF_METHOD_SET_LEVEL: break; /* every request says it from now on */
+    default: return false;
+    }
+    answer(call, "\"result\":{}", 0);
+    return true;
+}
