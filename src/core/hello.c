@@ -51,6 +51,12 @@ void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
         fetch_part(runtime, part);
 }
 
+void hf_list_announced(struct hf_runtime *runtime, enum hf_part_id part)
+{
+    runtime->listing[part].is_announced = runtime->has_capability[part];
+    hf_list_again(runtime, part);
+}
+
 void hf_slot_relist(struct hf_slot *slot)
 {
     struct hf_engine *engine = slot->server->engine;
@@ -167,11 +173,25 @@ void hf_hello_introduced(struct hf_runtime *runtime)
 
 /* ---- lists ---- */
 
-static void publish(struct hf_server *server, enum hf_part_id part, struct hf_part *fresh)
+/* A modern listener asked for its server's own word, and gets it although the list is the same;
+ * everybody else hears only of what truly changed. */
+static void pass_announcement(struct hf_server *server, enum hf_part_id part)
+{
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
+        if (server->is_published && hf_session_uses(session, server))
+            hf_listen_changed(session, part);
+    }
+}
+
+static void publish(struct hf_server *server, enum hf_part_id part, struct hf_part *fresh,
+                    bool is_announced)
 {
     struct hf_part *old = server->parts[part];
     if (old && hf_part_same(old, fresh)) {
         hf_part_unref(fresh);
+        if (is_announced)
+            pass_announcement(server, part);
         return;
     }
     server->parts[part] = fresh;
@@ -197,7 +217,7 @@ void hf_hello_install(struct hf_runtime *runtime)
             hf_part_seal(fresh);
         }
         if (fresh)
-            publish(server, part, fresh);
+            publish(server, part, fresh, false);
     }
 }
 
@@ -211,7 +231,9 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
         hf_note(runtime->server->engine, HF_NOTE_WARN, runtime->server, runtime->generation,
                 "tools_left_out count=%zu why=\"%s\"", fresh->left_out, fresh->fault);
     if (runtime == runtime->slot->current) {
-        publish(runtime->server, part, fresh);
+        const bool is_announced = listing->is_announced && !listing->is_dirty;
+        listing->is_announced &= listing->is_dirty; /* told once it is fetched as announced */
+        publish(runtime->server, part, fresh, is_announced);
         if (listing->is_dirty)
             fetch_part(runtime, part);
         else if (part == HF_PART_TOOLS)

@@ -93,6 +93,7 @@ void hf_hello_install(struct hf_runtime *runtime); /* what it said and lists bec
 void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_list_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part);
+void hf_list_announced(struct hf_runtime *runtime, enum hf_part_id part); /* by the server itself */
 void hf_list_dropped(struct hf_runtime *runtime);
 void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
 void hf_restore_level(struct hf_runtime *runtime);

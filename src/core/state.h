@@ -196,6 +196,7 @@ struct hf_listing { /* one part being fetched by one runtime */
     struct hf_part *building;
     struct hf_part *ready; /* fetched before the runtime was installed */
     bool is_dirty;         /* changed again meanwhile: fetch once more */
+    bool is_announced;     /* its server said that it changed */
 };
 
 /* One HTTP exchange with a remote server. */

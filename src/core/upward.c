@@ -358,10 +358,10 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         return;
     }
     switch (method) {
-    case HF_METHOD_TOOLS_CHANGED: hf_list_again(runtime, HF_PART_TOOLS); break;
-    case HF_METHOD_PROMPTS_CHANGED: hf_list_again(runtime, HF_PART_PROMPTS); break;
+    case HF_METHOD_TOOLS_CHANGED: hf_list_announced(runtime, HF_PART_TOOLS); break;
+    case HF_METHOD_PROMPTS_CHANGED: hf_list_announced(runtime, HF_PART_PROMPTS); break;
     case HF_METHOD_RESOURCES_CHANGED:
-        hf_list_again(runtime, HF_PART_RESOURCES);
+        hf_list_announced(runtime, HF_PART_RESOURCES);
         hf_list_again(runtime, HF_PART_TEMPLATES);
         break;
     case HF_METHOD_RESOURCE_UPDATED: hf_update_pass(runtime, msg); break;

@@ -87,16 +87,28 @@ TEST(a_listener_hears_what_it_asked_for_under_its_own_id_and_nothing_else)
     world_end(s.w);
 }
 
-TEST(the_same_list_again_is_no_news_for_a_listener)
+TEST(the_same_list_after_a_restart_is_no_news_for_a_listener)
 {
     struct scene s = modern_scene();
     list_tools(s.client, 1);
     listen_as(s.client, 0, "10", "{\"toolsListChanged\":true}");
-    change_tools(s.w, s.server, "[{\"name\":\"echo\"}]");
     child_dies(s.first);
     advance(s.w, 30000);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
     CHECK(heard(s.client, CHANGED) == 0);
+    world_end(s.w);
+}
+
+TEST(a_listener_hears_its_servers_own_word_of_a_change_once_although_the_list_is_the_same)
+{
+    struct scene s = modern_scene();
+    struct client *legacy = greeted_client(s.w, s.server);
+    list_tools(s.client, 1);
+    client_asks(legacy, 1, "tools/list");
+    listen_as(s.client, 0, "10", "{\"toolsListChanged\":true}");
+    change_tools(s.w, s.server, "[{\"name\":\"echo\"}]");
+    CHECK(heard(s.client, CHANGED) == 1);
+    CHECK(heard(legacy, CHANGED) == 0); /* others hear only of what truly changed */
     world_end(s.w);
 }
 
