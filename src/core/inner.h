@@ -291,8 +291,7 @@ bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
                     const struct hf_msg *msg);
 /* True: its state is not good for this server, and the client was told. */
 bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
-                      const struct hf_msg *msg, const struct hf_server *server,
-                      bool *ret_carries_state);
+                      const struct hf_msg *msg, struct hf_server *server, bool *ret_carries_state);
 /* True: the server turned out not to give states, and the call was answered so. */
 bool hf_retry_misplaced(struct hf_call *call);
 

@@ -61,25 +61,8 @@ static bool read_state(const struct hf_session *session, const struct hf_method 
 
 /* ---- a state that is not good ---- */
 
-static void refuse_lost(struct hf_session *session, const struct hf_msg *msg,
-                        const struct hf_server *server)
-{
-    const struct hf_error_facts facts = {
-        .sentence = HF_SPAN("This requestState continues a call of another holdfast, or of this "
-                            "one before it was restarted. The call was sent and what became of "
-                            "it is not known: check its effect before calling again."),
-        .reason = HF_SPAN("holdfast_restarted"),
-        .server = hf_span_of(server->name),
-        .generation = server->generation,
-        .evidence = HF_EVIDENCE_DISPATCHED,
-        .retry_after_ms = -1,
-    };
-    hf_send_failure(session, session->via, msg->id, HF_ERROR_OUTCOME_UNKNOWN, &facts);
-}
-
 bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
-                      const struct hf_msg *msg, const struct hf_server *server,
-                      bool *ret_carries_state)
+                      const struct hf_msg *msg, struct hf_server *server, bool *ret_carries_state)
 {
     enum hf_seal_verdict verdict;
     struct hf_seal seal;
@@ -90,7 +73,10 @@ bool hf_retry_refused(struct hf_session *session, const struct hf_method *method
     if (server->era == HF_ERA_MODERN || (server->era == HF_ERA_UNKNOWN && verdict == HF_SEAL_NONE))
         return false;
     if (verdict == HF_SEAL_OTHER)
-        refuse_lost(session, msg, server);
+        hf_refuse(session, msg->id, server, HF_ERROR_OUTCOME_UNKNOWN, "holdfast_restarted",
+                  "This requestState continues a call of another holdfast, or of this one before "
+                  "it was restarted. The call was sent and what became of it is not known: check "
+                  "its effect before calling again.");
     else
         hf_send_error(session, msg->id, -32602,
                       "Invalid requestState: it was changed, or given to another client, or for "

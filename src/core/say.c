@@ -165,7 +165,7 @@ void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *
     struct hf_error_facts facts = {
         .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
-        .evidence = HF_EVIDENCE_UNSENT,
+        .evidence = error == HF_ERROR_OUTCOME_UNKNOWN ? HF_EVIDENCE_DISPATCHED : HF_EVIDENCE_UNSENT,
         .retry_after_ms = -1,
     };
     const struct hf_slot *slot = server ? hf_server_slot(server) : NULL;
