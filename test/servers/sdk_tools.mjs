@@ -70,8 +70,9 @@ const TOOLS = {
   book: [schema('key'), async ({ key }, ctx) => {
     effect(key);
     note(`asks ${key}`);
-    const reply = await ctx.ask('elicitation/create', FORM).catch((error) => ({ error: error.message }));
-    note(`told ${key} ${JSON.stringify(reply)}`);
+    ctx.signal.addEventListener('abort', () => note(`cancelled ${key}`));
+    const reply = await ctx.ask('elicitation/create', FORM);
+    note(`told ${key} ${reply.action}`);
     return text(reply);
   }],
   add_tool: [schema('name'), async ({ name }, ctx) => {
