@@ -265,8 +265,11 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
     listen_later(runtime, post);
     if (!is_refusal)
         return;
-    hf_free(remote->listen_id); /* perhaps it is the place that is not known any more */
+    /* perhaps it is the place that is not known any more, and perhaps the session */
+    hf_free(remote->listen_id);
     remote->listen_id = NULL;
+    if (!remote->session_id)
+        return;
     remote->listen_refusal = end->status;
     (void)ask_after_session(runtime);
 }

@@ -165,3 +165,17 @@ TEST(a_stream_refused_right_after_a_renewal_is_asked_for_again)
     CHECK(exchanges(s.w, "GET") == 3);
     world_end(s.w);
 }
+
+TEST(without_a_session_a_refused_stream_has_none_looked_after)
+{
+    struct scene s = remote_scene_of(
+        default_settings(), (struct http_manners) { .has_stream = true, .no_session = true });
+    struct http_manners *http = &manners_of(s.w, s.server)->http;
+    exchange_ends(stream_of(s.first));
+    http->by_hand = true;
+    advance(s.w, 5000);
+    exchange_fails(last_exchange(s.w, "GET"), 400);
+    CHECK(exchanges(s.w, "GET") == 2 && exchanges(s.w, "ping") == 0);
+    CHECK(exchanges(s.w, "initialize") == 1 && IS(s.server, CONNECTED));
+    world_end(s.w);
+}
