@@ -54,6 +54,33 @@ TEST(a_runtime_of_ones_own_is_greeted_with_ones_own_words_again_after_a_reconnec
     world_end(w);
 }
 
+TEST(a_runtime_given_up_on_is_its_own_clients_loss_and_no_news_for_the_others)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = isolated();
+    settings.reconnect.attempts = 1;
+    struct hf_server *server = add_server(w, "s", settings);
+    settle(w);
+    struct client *a = greeted_client(w, NULL);
+    client_calls(a, 1, "s__echo");
+    struct client *b = greeted_client(w, NULL); /* has no slot yet */
+    manners_of(w, server)->no_exec = true;
+    child_dies(newest_child(w, server));
+    advance(w, 5000);
+    client_calls(a, 2, "s__echo");
+    CHECK(error_of(a, 2) == -31004);
+    CHECK(heard(b, "notifications/tools/list_changed") == 0);
+    manners_of(w, server)->no_exec = false;
+    client_asks(b, 2, "tools/list");
+    CHECK(strcmp(names_in(b, 2, "tools"), "s__echo") == 0);
+    client_calls(b, 3, "s__echo");
+    CHECK(child_got(newest_child(w, server), "tools/call") == 1);
+    CHECK(heard(b, "notifications/tools/list_changed") == 0);
+    operate(w, server, HF_OP_DISABLE);
+    CHECK(heard(b, "notifications/tools/list_changed") == 1);
+    world_end(w);
+}
+
 TEST(max_runtimes_is_a_bound_and_over_it_a_call_is_overloaded)
 {
     struct world *w = world_new();
