@@ -144,9 +144,21 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
         child->is_remote ? !child->wire.is_greeting
                          : hf_list_empty(&slot->current->out) &&
                                child->readable_end - child->read_total + 8192 < child->capacity;
-    return has_room && !(max && slot->current->in_flight >= max) &&
+    return has_room && !r->is_forbidden && !(max && slot->current->in_flight >= max) &&
            slot->server->parts[HF_PART_TOOLS] && r->knew_its_name &&
            sim->engine->held_bytes + 8192 < sim->limits.max_buffered_bytes;
+}
+
+static bool is_forbidden(const struct client *client, const struct request *r)
+{
+    switch (r->kind) {
+    case ASK_PUT: return !policy_allows(client, r->target, "put");
+    case ASK_IDEM: return !policy_allows(client, r->target, "idem");
+    case ASK_GIVEN: return !policy_allows(client, r->target, "v");
+    case ASK_PROMPT:
+    case ASK_COMPLETE: return !policy_allows(client, r->target, "p");
+    default: return !policy_allows(client, r->target, NULL);
+    }
 }
 
 /* Appends a request for something that a server does. */
@@ -162,6 +174,7 @@ static struct request *add_call(struct sim *sim, struct client *client, enum req
     r->call_timeout_max_ms = target->settings.call_timeout_max_ms;
     r->repeatable = is_repeatable(r);
     r->knew_its_name = client->knows[target - sim->instances] && target->lists_tools;
+    r->is_forbidden = is_forbidden(client, r);
     sim->stats->calls++;
     add_request(sim, r, methods[kind]);
     add_params(sim, client, r);

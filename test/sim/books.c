@@ -45,7 +45,7 @@ static void check_call_table(struct sim *sim, struct tally *tally)
 /* Every post that was begun is an exchange of the world, and every exchange a post. */
 static void check_posts(struct sim *sim, const struct hf_runtime *runtime, struct tally *tally)
 {
-    size_t told = 0;
+    size_t told = 0, notes = 0;
     const struct hf_post *post;
     HF_LIST_EACH (post, &runtime->remote.posts, struct hf_post, link) {
         const struct exchange *x = post->shell;
@@ -56,10 +56,14 @@ static void check_posts(struct sim *sim, const struct hf_runtime *runtime, struc
             sim_broken(sim, PROMISE_INNER, "a post is under way and no exchange is");
         if (!post->is_begun && !post->timer.at_ms)
             sim_broken(sim, PROMISE_P1, "a post is neither under way nor to be resumed");
+        const bool is_note = post->verb == HF_POST_MESSAGE && !post->call;
+        notes += post->owned != NULL;
+        if (is_note && !post->timer.at_ms && post != runtime->remote.initialized)
+            sim_broken(sim, PROMISE_P12, "nothing bounds how long a message may take");
         if (post->call && (post->call->post != post || post->call->runtime != runtime))
             sim_broken(sim, PROMISE_INNER, "a post has a call that is elsewhere");
     }
-    if (told != runtime->told_bytes)
+    if (told != runtime->told_bytes || notes != runtime->told_count)
         sim_broken(sim, PROMISE_P12, "told_bytes is %zu, and posts hold %zu", runtime->told_bytes,
                    told);
     const bool is_starting =
@@ -228,6 +232,10 @@ bool is_offered(const struct hf_server *server)
         has_slot = true;
         if (state == HF_SLOT_CONNECTING || state == HF_SLOT_CONNECTED ||
             state == HF_SLOT_RECONNECTING || state == HF_SLOT_DISCONNECTED)
+            return !server->is_removed;
+        const struct instance *instance = server->shell;
+        if (state == HF_SLOT_PERMANENTLY_FAILED && !instance->clients_own &&
+            instance->settings.isolation == HF_ISOLATION_SESSION)
             return !server->is_removed;
     }
     return !has_slot && server->wanted && !server->is_removed;

@@ -25,6 +25,7 @@ void client_open(struct sim *sim, struct client *client)
           client->only ? seat_names[client->only->seat] : "");
     client->session = hf_session_open(sim->engine, client->only ? client->only->server : NULL,
                                       client, sim->now_ms);
+    policy_give(sim, client);
 }
 
 static void drop_requests(struct sim *sim, struct client *client)
@@ -178,6 +179,9 @@ static void got_log(struct sim *sim, const struct client *client, uint64_t via,
         if (child->serial == (unsigned)from && runtime && runtime != runtime->slot->current &&
             runtime != runtime->slot->attempt)
             sim_broken(sim, PROMISE_P5, "a client hears the log of an old generation");
+        if (child->in_use && child->serial == (unsigned)from &&
+            !policy_allows(client, child->instance, NULL))
+            sim_broken(sim, PROMISE_P6, "a client hears the log of a server it may not use");
     }
 }
 

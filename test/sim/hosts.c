@@ -65,10 +65,10 @@ static void read_message(struct sim *sim, struct exchange *x, const struct hf_po
     struct hf_msg msg;
     struct hf_err err;
     int64_t id = 0;
-    hf_buf_clear(&sim->scratch);
+    hf_buf_clear(&sim->posted);
     for (unsigned i = 0; i < request->piece_count; i++)
-        hf_buf_add(&sim->scratch, request->pieces[i]);
-    const struct hf_span text = hf_buf_span(&sim->scratch);
+        hf_buf_add(&sim->posted, request->pieces[i]);
+    const struct hf_span text = hf_buf_span(&sim->posted);
     TRACE(sim, "    exchange %u posts %.*s", x->serial, (int)(text.n < 300 ? text.n : 300), text.p);
     if (hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) {
         sim_broken(sim, PROMISE_INNER, "a host was sent what is no message: %s", err.text);
@@ -80,6 +80,8 @@ static void read_message(struct sim *sim, struct exchange *x, const struct hf_po
     if (x->method == HF_METHOD_CANCELLED &&
         hf_json_int(hf_json_get(msg.params, HF_SPAN("requestId")), &id))
         x->cancels = (uint64_t)id;
+    if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
+        talk_heard_answer(sim, x->wire, msg.id);
     if (!x->is_request)
         return;
     if (!hf_json_int(msg.id, &id))
@@ -251,6 +253,8 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
         wire->listed_badly = true;
     if (x->is_introduction)
         wire->wire.is_greeting = false;
+    if (x->verb == HF_POST_LISTEN && x->status == 405) /* it has none, and is not asked again */
+        wire->wire.has_listened = false;
 }
 
 static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
@@ -366,6 +370,7 @@ static void tell_answer(struct sim *sim, struct exchange *x, int value)
     else
         talk_answer(sim, wire, &asked);
     x->has_answered = true;
+    wire->listed_badly |= asked.what == SAY_LIST && value < 0;
     if (asked.what == SAY_HELLO && value == 0)
         wire->wire.has_version = true;
     tell_messages(sim, on ? on : x);
@@ -388,6 +393,7 @@ static void tell_oversize(struct sim *sim, struct exchange *x)
     hf_buf_clear(&wire->out);
     TRACE(sim, "exchange %u says too much", x->serial);
     x->has_answered = true;
+    wire->listed_badly |= x->asked.what == SAY_LIST;
     shell_begin(sim, wire->runtime);
     hf_post_message_over(x->post, &skim, sim->now_ms);
     shell_end(sim);
@@ -420,6 +426,7 @@ static void tell_malformed(struct sim *sim, struct exchange *x, int kind)
     hf_buf_clear(&x->wire->out);
     hf_buf_printf(&x->wire->out, formats[kind], x->asked.id);
     x->has_answered = true;
+    x->wire->listed_badly |= x->asked.what == SAY_LIST;
     tell_messages(sim, x);
 }
 

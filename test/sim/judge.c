@@ -63,10 +63,13 @@ static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *
         client->knows[i] = find_name(client, instance, "put\"", msg->result) != NULL;
         const bool known = server->parts[HF_PART_TOOLS] && server->parts[HF_PART_TOOLS]->count;
         const bool was_offered = instance->seen.is_published; /* before this event */
-        if (client->knows[i] != (known && is_offered(server)) &&
+        const bool may = policy_allows(client, instance, "put");
+        if (!policy_allows(client, instance, "idem") &&
+            find_name(client, instance, "idem\"", msg->result))
+            sim_broken(sim, PROMISE_P6, "client %d is shown what it may not use", r->client);
+        if (client->knows[i] != (known && may && is_offered(server)) &&
             was_offered == is_offered(server) && instance->lists_tools &&
-            !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping &&
-            instance->settings.isolation == HF_ISOLATION_SHARED)
+            !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping)
             sim_broken(sim, PROMISE_P7, "the tools of %s are %s the list", server->name,
                        known ? "missing in" : "wrongly in");
     }
@@ -204,7 +207,7 @@ static void judge_state(struct sim *sim, const struct request *r, const struct t
 {
     const struct instance *target = r->target;
     const struct hf_span server = hf_json_get(told->data, HF_SPAN("server"));
-    if (request_goes_by_uri(r) || target->removed)
+    if (request_goes_by_uri(r) || target->removed || r->is_forbidden)
         return;
     if (server.p && !hf_json_string_is(server, hf_span_of(seat_names[target->seat])))
         sim_broken(sim, PROMISE_P6, "request %d was for %s and went to %.*s", r->number,
@@ -231,8 +234,10 @@ static void judge_ours(struct sim *sim, struct request *r, struct told *told)
         hf_json_string_is(hf_json_get(told->data, HF_SPAN("evidence")), HF_SPAN("dispatched"));
     if (evidence_says != told->dispatched)
         sim_broken(sim, PROMISE_P3, "request %d: evidence and dispatched do not agree", r->number);
-    /* the name of a server that is gone may be one of a server without a prefix */
-    if (!has_key(r) || (r->target->removed && !told->dispatched))
+    if (told->code == -31007 && has_key(r) && !r->is_forbidden)
+        sim_broken(sim, PROMISE_P3, "request %d is denied, and its client may", r->number);
+    /* the name of a server that is gone, or hidden, may be one of a server without a prefix */
+    if (!has_key(r) || ((r->target->removed || r->is_forbidden) && !told->dispatched))
         return;
     if (told->dispatched)
         judge_dispatched(sim, r, told);

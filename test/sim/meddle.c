@@ -13,8 +13,14 @@ void host_init(struct sim *sim, struct host *host)
     host->marks = chance(sim, 50);
     host->unknown_status = (int)PICK(sim, 400, 401, 403, 404);
     host->streaming = (uint8_t)PICK(sim, 0, 50, 100);
-    host->net = (uint8_t)(sim->is_calm ? 0 : PICK(sim, 0, 0, 3, 15));
-    host->wants_auth = !sim->is_calm && chance(sim, 6);
+    if (!sim->is_calm)
+        host_go_mad(sim, host);
+}
+
+void host_go_mad(struct sim *sim, struct host *host)
+{
+    host->net = (uint8_t)PICK(sim, 0, 0, 3, 15);
+    host->wants_auth = chance(sim, 4);
 }
 
 /* ---- sessions ---- */
@@ -40,7 +46,7 @@ unsigned host_open_session(const struct sim *sim, struct host *host)
         host_end_session(host, host->known[0].number);
     const unsigned number = ++host->session_count;
     host->known[host->known_count++] =
-        (struct known) { .number = number, .is_of_calm = sim->is_calm };
+        (struct known) { .number = number, .is_of_calm = sim->is_calm && sim->was_mad };
     return number;
 }
 
@@ -141,25 +147,25 @@ void host_meddle(struct sim *sim, struct instance *instance)
     struct exchange *stream = any_stream(sim, instance);
     const bool may_forget = !host_owes_a_ping(sim, instance, host->unknown_status);
     const uint32_t dice = below(sim, 100);
-    if (dice < 25 && may_forget) {
+    if (dice < 15 && may_forget) {
         restart(sim, instance);
-    } else if (dice < 35 && may_forget) {
+    } else if (dice < 25 && may_forget) {
         fault(sim, NULL, FAULT_DOWN);
         host->down_until_ms = sim->now_ms + PICK(sim, 5, 200, 3000);
         restart(sim, instance);
-    } else if (dice < 55 && may_forget) {
+    } else if (dice < 45 && may_forget) {
         forget_one(sim, host);
-    } else if (dice < 60) {
+    } else if (dice < 50) {
         instance->variant++;
-    } else if (stream && dice < 80) {
+    } else if (stream && dice < 70) {
         instance->variant += chance(sim, 50);
         fault(sim, stream, FAULT_NEWS);
         exchange_say(sim, stream, SAYING_NEWS);
-    } else if (stream && dice < 88) {
+    } else if (stream && dice < 80) {
         fault(sim, stream, FAULT_ASKS_ALONE);
         stream->asked.request = -1;
         exchange_say(sim, stream, SAYING_ASK);
-    } else if (stream && dice < 94) {
+    } else if (stream && dice < 88) {
         exchange_say(sim, stream, SAYING_NOISE);
     } else if (stream) {
         end_stream(sim, stream, chance(sim, 50));
@@ -172,6 +178,9 @@ void host_meddle(struct sim *sim, struct instance *instance)
 static void end_well(struct sim *sim, struct exchange *x)
 {
     if (x->phase >= AT_SERVER && x->verb != HF_POST_LISTEN && !has_step(x, STEP_OVER)) {
+        struct host *host = &x->instance->host;
+        if (x->method == HF_METHOD_INITIALIZE && host->gives_sessions && !x->gives)
+            x->gives = host_open_session(sim, host);
         if (!x->status && !has_step(x, STEP_HEAD))
             plan(x, STEP_HEAD, x->is_request ? 200 : 202, 0);
         if (x->is_request)

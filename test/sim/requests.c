@@ -28,6 +28,11 @@ void request_leaves(struct sim *sim, struct child *child, int number)
         r->byte_taken = r->may_have_arrived = false;
     }
     r->sends++;
+    const struct client *client = &sim->clients[r->client];
+    const bool is_there = r->state == OPEN; /* else another may have come in its place */
+    if (is_there && (!policy_allows(client, child->instance, NULL) ||
+                     (r->is_forbidden && r->target == child->instance)))
+        sim_broken(sim, PROMISE_P6, "request %d was sent, and its client may not use that", number);
     if (r->state != OPEN && !r->shares_its_id)
         sim_broken(sim, PROMISE_P1, "request %d was sent although it had ended", number);
     if (r->sends > 1 && !r->repeatable && r->whole_reads > 0)

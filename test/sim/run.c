@@ -4,7 +4,8 @@
 #include "sim.h"
 
 enum {
-    CHAOS_EVENTS = 200,
+    WARM_STEPS = 150,
+    CHAOS_EVENTS = 250,
     CALM_STEPS = 60000, /* a run that needs more goes in circles */
     CALM_MS = 2000000,  /* above any sum of the settings */
 };
@@ -48,6 +49,7 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->now_ms = 1000000 + below(sim, 1000);
     sim->events = 0;
     sim->is_calm = sim->is_stopping = sim->has_failed = sim->in_event = false;
+    sim->was_mad = false;
     sim->instance_count = 0;
     sim->request_count = 0;
     sim->child_serial = sim->child_top = 0;
@@ -71,8 +73,28 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->is_run = chance(sim, 15);
     sim->engine = hf_engine_new(&sim->limits, seed);
     hf_engine_on_cell(sim->engine, cells_on_slot, sim->stats);
+    sim->is_calm = chance(sim, 50); /* then madness finds servers that are up */
     for (int seat = 0; seat < SERVERS; seat++)
         (void)operator_add(sim, seat);
+}
+
+static void go_mad(struct sim *sim)
+{
+    const bool was_calm = sim->is_calm;
+    for (unsigned steps = 0; was_calm && steps < WARM_STEPS && !sim->has_failed; steps++)
+        shell_step(sim);
+    sim->is_calm = false;
+    sim->chaos_ends = sim->events + CHAOS_EVENTS;
+    for (unsigned i = 0; was_calm && i < sim->child_top; i++) {
+        struct child *child = &sim->children[i];
+        child->is_sane = false;
+        child->is = operator_personality(sim);
+        if (child->is_remote && chance(sim, 50))
+            child->is.evil = 50;
+        child->is.dies_at_byte += child->is.dies_at_byte ? child->read_total : 0;
+    }
+    for (unsigned i = 0; was_calm && i < sim->instance_count; i++)
+        host_go_mad(sim, &sim->instances[i].host);
 }
 
 /* ---- madness ---- */
@@ -94,7 +116,7 @@ static void meddle_with_one(struct sim *sim)
 
 static void chaos(struct sim *sim)
 {
-    for (unsigned steps = 0; sim->events < CHAOS_EVENTS && steps < 20 * CHAOS_EVENTS; steps++) {
+    for (unsigned steps = 0; sim->events < sim->chaos_ends && steps < 20 * CHAOS_EVENTS; steps++) {
         const uint32_t dice = below(sim, 100);
         if (chance(sim, sim->killer_weight))
             kill_one(sim);
@@ -192,7 +214,7 @@ static bool go_on_until(struct sim *sim, bool (*is_reached)(const struct sim *),
 static void come_to_senses(struct sim *sim)
 {
     TRACE(sim, "---- calm ----");
-    sim->is_calm = true;
+    sim->is_calm = sim->was_mad = true;
     shell_flush(sim);
     for (unsigned i = 0; i < sim->child_top; i++)
         if (sim->children[i].in_use)
@@ -323,8 +345,8 @@ static void calm(struct sim *sim)
         for (int seat = 0; seat < SERVERS && !sim->has_failed; seat++) {
             struct client *client = &sim->clients[c];
             struct instance *target = client->only ? client->only : sim->seats[seat];
-            const bool ok =
-                !client->session || !target || target->removed || succeeds(sim, client, target);
+            const bool ok = !client->session || !target || target->removed ||
+                            !policy_allows(client, target, "put") || succeeds(sim, client, target);
             if (!ok)
                 sim_broken(sim, PROMISE_CALM, "a call of client %d to server %d failed", c, seat);
         }
@@ -397,7 +419,9 @@ static void check_end(struct sim *sim)
 void sim_run(struct sim *sim, uint64_t seed)
 {
     begin(sim, seed);
-    chaos(sim);
+    go_mad(sim);
+    if (!sim->has_failed)
+        chaos(sim);
     const uint32_t dice = below(sim, 100);
     if (!sim->has_failed && dice < 90)
         calm(sim);

@@ -10,7 +10,7 @@
  *   vias.c      clients over HTTP                    operators.c  settings and switches
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
  *   checks.c    the promises, after every event      books.c      whether the books balance
- *   cells.c     which state × event happened
+ *   cells.c     which state × event happened         policies.c   what clients may use
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
@@ -76,7 +76,7 @@ struct stats {
     uint64_t slot_cells[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT];
     uint64_t runtime_cells[HF_RUNTIME_STATE_COUNT][HF_RUNTIME_EVENT_COUNT];
     uint64_t current_seed; /* which one was running when a worker died */
-    uint64_t failed_seeds, least_events;
+    uint64_t failed_seeds, least_events, inexact;
     struct {
         uint64_t count, seed;
         char text[240];
@@ -116,6 +116,7 @@ struct request {
     uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms; /* as its server had them then */
     double progress;
     bool repeatable, shares_its_id, knew_its_name, was_asked, may_be_extended;
+    bool is_forbidden; /* its client may not use what it names */
     bool said_undispatched;
     bool clocks_changed; /* its server got other settings meanwhile: its deadlines are not known */
     /* what the world knows */
@@ -258,9 +259,9 @@ struct child {
     unsigned announced; /* the newest variant it sent list_changed for */
     bool listed_badly;  /* some list of its was lost: it may not be asked again for long */
     bool is_sane;
-    uint64_t next_ask;
-    struct {              /* of a wire */
-        unsigned session; /* the newest that it was given; 0: none */
+    uint64_t next_ask, answered_asks; /* bit n: question n % 64 is answered */
+    struct {                          /* of a wire */
+        unsigned session;             /* the newest that it was given; 0: none */
         unsigned hellos, older_hellos;
         unsigned refused, last_refused; /* sessions that it was told are not known */
         bool is_greeting;               /* from initialize until `initialized` has arrived */
@@ -326,6 +327,7 @@ struct via { /* one message of a client over HTTP */
 struct client {
     struct hf_session *session; /* NULL: not there */
     struct instance *only;
+    unsigned policy; /* which; 0: none */
     bool is_finished, can_be_asked, is_http;
     int next_id;
     int open[OPEN_MAX];
@@ -343,11 +345,11 @@ struct client {
 
 struct sim {
     uint64_t seed, random;
-    uint64_t now_ms, events;
+    uint64_t now_ms, events, chaos_ends;
     struct hf_engine *engine;
     struct hf_limits limits;
     struct stats *stats;
-    bool trace, is_calm, is_stopping, has_failed, in_event;
+    bool trace, is_calm, was_mad, is_stopping, has_failed, in_event;
     bool lost_a_client, failed_at_once; /* in this event: it may hold several changes */
     unsigned client_weight, operator_weight, killer_weight, host_weight, evil;
     bool is_run; /* as `holdfast run`: the first client has the first server for itself */
@@ -363,7 +365,7 @@ struct sim {
     struct client clients[CLIENTS];
     struct request requests[REQUESTS];
     int request_count;
-    struct hf_buf scratch, message, got;
+    struct hf_buf scratch, message, got, posted; /* one may be cited while another is filled */
     struct {                        /* before the event */
         struct hf_runtime *runtime; /* whose event it is, if it is neither current nor attempt */
         struct hf_backoff backoff;
@@ -438,11 +440,13 @@ void talk_ask(struct sim *sim, struct child *child, int request); /* -1: of no c
 void talk_progress(struct sim *sim, struct child *child, const struct pending *pending);
 void talk_log(struct child *child, int request);
 void talk_news(struct child *child);
+void talk_heard_answer(struct sim *sim, struct child *child, struct hf_span id);
 bool talk_too_much(struct sim *sim, struct child *child, uint64_t id); /* false: no limit here */
 struct pending talk_asked(enum hf_method_id method, uint64_t id, int request);
 
 /* meddle.c */
 void host_init(struct sim *sim, struct host *host);
+void host_go_mad(struct sim *sim, struct host *host);
 void host_meddle(struct sim *sim, struct instance *instance); /* a fault of its own */
 void hosts_become_sane(struct sim *sim);
 bool host_knows(const struct host *host, unsigned session);
@@ -472,6 +476,11 @@ void client_cancel(struct sim *sim, struct client *client, struct request *reque
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
                             struct instance *target);
 void client_take_out(struct sim *sim, struct client *client, const struct request *r);
+
+/* policies.c */
+void policy_give(struct sim *sim, struct client *client); /* perhaps none */
+/* By the globs as we meant them; `own` NULL: the server as a whole. */
+bool policy_allows(const struct client *client, const struct instance *instance, const char *own);
 
 /* clients.c */
 void client_open(struct sim *sim, struct client *client);

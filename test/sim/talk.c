@@ -356,6 +356,21 @@ struct pending talk_asked(enum hf_method_id method, uint64_t id, int request)
     return pending;
 }
 
+/* What it asked is answered once, by whoever was asked, or by us. */
+void talk_heard_answer(struct sim *sim, struct child *child, struct hf_span id)
+{
+    if (id.n < 3 || id.p[1] != 'a') /* a number that it made up, or a ping of a flood */
+        return;
+    const uint64_t number = strtoull(id.p + 2, NULL, 10);
+    const uint64_t bit = UINT64_C(1) << (number % 64);
+    if (number == 0 || number > child->next_ask || child->next_ask >= 64)
+        return;
+    if (child->answered_asks & bit)
+        sim_broken(sim, PROMISE_P1, "question %u of child %u was answered twice", (unsigned)number,
+                   child->serial);
+    child->answered_asks |= bit;
+}
+
 void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request)
 {
     struct hf_msg msg;
@@ -368,6 +383,8 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
     const enum hf_method_id method = hf_method_find(msg.method)->id;
     if (msg.kind == HF_MSG_NOTIFICATION && method == HF_METHOD_CANCELLED)
         take_cancel(sim, child, &msg);
+    if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
+        talk_heard_answer(sim, child, msg.id);
     if (msg.kind != HF_MSG_REQUEST)
         return;
     if (!hf_json_int(msg.id, &id))

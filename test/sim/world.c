@@ -46,6 +46,8 @@ static void reset(struct sim *sim, struct child *child)
 static void open_wire(struct sim *sim, struct child *child)
 {
     child->is_remote = true;
+    if (!sim->is_calm && chance(sim, 50)) /* too many good ones are boring */
+        child->is.evil = 50;
     child->life = ELSEWHERE;
     child->wake_ms = UINT64_MAX;
     if (!child->is.no_exec) {
