@@ -8,6 +8,14 @@
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}"
 enum { OPEN_MAX = 1000 };
 
+static struct world *world_of(uint64_t max_message_bytes)
+{
+    return world_new_with((struct hf_limits) { .max_message_bytes = max_message_bytes,
+                                               .max_buffered_bytes = 1 << 28,
+                                               .max_depth = 64,
+                                               .page_bytes = 1000000 });
+}
+
 static struct http_manners *http_of(const struct scene *s)
 {
     return &manners_of(s->w, s->server)->http;
@@ -15,10 +23,7 @@ static struct http_manners *http_of(const struct scene *s)
 
 TEST(a_server_that_floods_requests_and_never_reads_is_given_up_at_a_bound)
 {
-    struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 20,
-                                                          .max_buffered_bytes = 1 << 28,
-                                                          .max_depth = 64,
-                                                          .page_bytes = 1000000 });
+    struct world *w = world_of(1 << 20);
     struct hf_server *server = add_server(w, "s", default_settings());
     settle(w);
     struct child *c = newest_child(w, server);
@@ -36,10 +41,7 @@ TEST(a_server_that_floods_requests_and_never_reads_is_given_up_at_a_bound)
 
 TEST(a_server_that_reads_what_it_asked_for_may_ask_for_ever)
 {
-    struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 14,
-                                                          .max_buffered_bytes = 1 << 28,
-                                                          .max_depth = 64,
-                                                          .page_bytes = 1000000 });
+    struct world *w = world_of(1 << 14);
     struct hf_server *server = add_server(w, "s", default_settings());
     settle(w);
     for (int i = 0; i < 2000; i++)
@@ -66,13 +68,15 @@ TEST(a_remote_server_that_floods_requests_and_takes_no_answer_is_given_up_at_a_b
 
 TEST(a_remote_server_that_takes_its_answers_may_ask_for_ever)
 {
-    struct scene s =
-        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    struct world *w = world_of(1 << 14); /* fewer bytes than it asks for in all */
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http.has_stream = true;
+    settle(w);
     for (int i = 0; i < 3 * OPEN_MAX; i++)
-        exchange_says(stream_of(s.first), PING, i);
-    CHECK(exchanges(s.w, "response") == 3 * OPEN_MAX && IS(s.server, CONNECTED));
-    CHECK(status_of(s.server).generation == 1);
-    world_end(s.w);
+        exchange_says(stream_of(newest_child(w, server)), PING, i);
+    CHECK(exchanges(w, "response") == 3 * OPEN_MAX && IS(server, CONNECTED));
+    CHECK(status_of(server).generation == 1);
+    world_end(w);
 }
 
 TEST(a_message_that_a_remote_server_does_not_take_is_given_up_after_stall_ms)
@@ -105,10 +109,7 @@ TEST(clients_that_cancel_a_thousand_calls_at_once_cost_nobody_the_server)
 TEST(a_client_that_floods_notifications_costs_nobody_the_server)
 {
     for (int is_remote = 0; is_remote < 2; is_remote++) {
-        struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 14,
-                                                              .max_buffered_bytes = 1 << 28,
-                                                              .max_depth = 64,
-                                                              .page_bytes = 1000000 });
+        struct world *w = world_of(1 << 14);
         struct hf_server *server = is_remote ? add_remote(w, "s", default_settings())
                                              : add_server(w, "s", default_settings());
         settle(w);

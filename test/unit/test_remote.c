@@ -112,6 +112,9 @@ TEST(a_stream_that_goes_on_after_its_answer_is_ended_by_us)
     exchange_marks(x, "7", -1);
     exchange_says_answer(x, RESULT);
     CHECK(has_result(s.client, 1) && x->post);
+    exchange_says(x, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}");
+    exchange_says_answer(x, RESULT); /* once is enough */
+    CHECK(answers_to(s.client, 1) == 1 && heard(s.client, "notifications/message") == 1);
     advance(s.w, 10000);
     CHECK(x->is_aborted && exchanges(s.w, "RESUME") == 0);
     world_end(s.w);
@@ -237,7 +240,7 @@ TEST(a_balancer_that_has_nobody_behind_it_loses_what_is_in_flight_and_later_call
         manners_of(s.w, s.server)->http.hello_status = status;
         exchange_fails(x, status);
         CHECK(error_of(s.client, 1) == -31002 && sent(s.w, CALL) == 1);
-        CHECK(IS(s.server, RECONNECTING));
+        CHECK(IS(s.server, RECONNECTING) && notes_with(s.w, "reconnecting") > 0);
         client_calls(s.client, 2, "echo");
         CHECK(answers_to(s.client, 2) == 0);
         manners_of(s.w, s.server)->http.hello_status = 0;
@@ -345,6 +348,23 @@ TEST(a_lost_runtime_drains_and_the_other_exchanges_still_deliver_their_answers)
     CHECK(has_result(s.client, 4));
     CHECK(sent(s.w, "DELETE") == 1 && !s.first->runtime); /* empty: closed politely */
     CHECK(sent(s.w, CALL) == 4 && status_of(s.server).attempts == 2);
+    world_end(s.w);
+}
+
+TEST(what_befalls_the_exchanges_of_a_lost_runtime_is_nothing_to_the_next_one)
+{
+    struct scene s = remote_scene();
+    for (int id = 1; id <= 3; id++)
+        client_calls(s.client, id, "echo");
+    exchange_breaks(nth_exchange(s.w, CALL, 0), HF_SENT_WHOLE);
+    CHECK(strcmp(status_of(s.server).last_reason, "connection reset") == 0);
+    exchange_fails_for(nth_exchange(s.w, CALL, 1), 503, 30000); /* its wish for patience too */
+    CHECK(strcmp(status_of(s.server).last_reason, "connection reset") == 0);
+    client_calls(s.client, 4, "echo");
+    exchange_fails(last_exchange(s.w, CALL), 502);
+    CHECK(strcmp(status_of(s.server).last_reason, "HTTP 502") == 0);
+    advance(s.w, 1000);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 3);
     world_end(s.w);
 }
 

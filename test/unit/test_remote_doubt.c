@@ -222,6 +222,9 @@ TEST(a_liveness_check_that_meets_any_status_has_found_a_living_server)
         CHECK(error_of(s.client, 1) == -31002 && sent(s.w, "ping") == 1);
         advance(s.w, 200000);
         CHECK(sent(s.w, "ping") == 1 && status_of(s.server).generation == 1);
+        calls(&s, 2, 2);
+        advance(s.w, 3000);
+        CHECK(sent(s.w, "ping") == 2); /* and the next one is not kept from looking */
         world_end(s.w);
     }
 }

@@ -86,6 +86,25 @@ TEST(an_initialized_that_does_not_arrive_is_a_failed_attempt)
     }
 }
 
+TEST(a_server_that_does_not_like_our_initialized_is_asked_for_its_lists_all_the_same)
+{
+    static const int statuses[] = { 400, 405, 500 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct world *w = world_new();
+        struct hf_server *server = add_remote(w, "s", default_settings());
+        manners_of(w, server)->http.by_hand = true;
+        settle(w);
+        exchange_answers(last_exchange(w, "initialize"),
+                         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
+        exchange_fails(last_exchange(w, "notifications/initialized"), statuses[i]);
+        exchange_answers(last_exchange(w, "tools/list"), "{\"tools\":[]}");
+        CHECK(IS(server, CONNECTED));
+        advance(w, 300000); /* relistMs */
+        CHECK(exchanges(w, "tools/list") == 2);
+        world_end(w);
+    }
+}
+
 TEST(a_version_that_cannot_be_a_header_is_not_made_one)
 {
     struct world *w = world_new();
@@ -216,6 +235,40 @@ TEST(a_call_that_cannot_wait_as_long_as_retry_after_is_told_so_at_once)
     CHECK(error_of(c, 1) == -31001 && data_is(c, 1, "retryAfterMs", "90000"));
     CHECK(exchanges(w, "initialize") == 1);
     world_end(w);
+}
+
+TEST(whatever_of_an_attempt_is_told_to_wait_paces_the_next)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http.by_hand = true;
+    settle(w);
+    exchange_answers(last_exchange(w, "initialize"),
+                     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
+    exchange_fails(last_exchange(w, "notifications/initialized"), 202);
+    exchange_fails_for(last_exchange(w, "tools/list"), 429, 20000);
+    CHECK(IS(server, RECONNECTING));
+    advance(w, 19999);
+    CHECK(exchanges(w, "initialize") == 1);
+    advance(w, 1);
+    CHECK(exchanges(w, "initialize") == 2);
+    world_end(w);
+}
+
+TEST(a_renewal_that_is_told_to_wait_waits)
+{
+    struct scene s = remote_scene();
+    client_calls(s.client, 1, "echo");
+    http_of(&s)->hello_status = 429;
+    http_of(&s)->retry_after_s = 7;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(IS(s.server, RECONNECTING) && exchanges(s.w, "initialize") == 2);
+    http_of(&s)->hello_status = 0;
+    advance(s.w, 6999);
+    CHECK(exchanges(s.w, "initialize") == 2);
+    advance(s.w, 1);
+    CHECK(IS(s.server, CONNECTED) && sent(s.w, CALL) == 2);
+    world_end(s.w);
 }
 
 TEST(a_lost_servers_retry_after_paces_its_first_attempt_too)

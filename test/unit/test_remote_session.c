@@ -5,8 +5,9 @@
  */
 #include "engine_http.h"
 
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
+#define RESULT   "{\"content\":[]}"
+#define CALL     "tools/call"
+#define NO_TOOLS "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}"
 
 static struct http_manners *http_of(const struct scene *s)
 {
@@ -308,21 +309,31 @@ TEST(a_server_switched_off_during_a_renewal_goes_off)
 
 TEST(a_renewal_of_a_runtime_that_was_replaced_says_nothing_for_the_new_one)
 {
-    struct scene s = scene_with_calls(2);
-    exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
-    http_of(&s)->by_hand = true;
-    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
-    struct exchange *hello = last_exchange(s.w, "initialize");
-    http_of(&s)->by_hand = false;
-    operate(s.w, s.server, HF_OP_RESTART); /* a new one beside it, and the old one drains */
-    CHECK(status_of(s.server).generation == 2 && sent(s.w, CALL) == 3);
-    client_asks(s.client, 901, "tools/list");
-    exchange_gives_session(hello, "old");
-    exchange_says_answer(hello, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
-    CHECK(heard(s.client, "notifications/tools/list_changed") == 0);
-    client_asks(s.client, 902, "tools/list");
-    CHECK(strcmp(names_in(s.client, 902, "tools"), "echo") == 0);
-    world_end(s.w);
+    for (int when = 0; when < 2;
+         when++) { /* before its initialize is answered, before initialized */
+        struct scene s = scene_with_calls(2);
+        exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+        http_of(&s)->by_hand = true;
+        exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        struct exchange *hello = last_exchange(s.w, "initialize"), *told = NULL;
+        exchange_gives_session(hello, "old");
+        if (when == 1) {
+            exchange_says_answer(hello, NO_TOOLS);
+            told = last_exchange(s.w, "notifications/initialized");
+        }
+        http_of(&s)->by_hand = false;
+        operate(s.w, s.server, HF_OP_RESTART); /* a new one beside it, and the old one drains */
+        CHECK(status_of(s.server).generation == 2 && sent(s.w, CALL) == 3);
+        client_asks(s.client, 901, "tools/list");
+        if (when == 0)
+            exchange_says_answer(hello, NO_TOOLS);
+        else
+            exchange_fails(told, 202);
+        CHECK(heard(s.client, "notifications/tools/list_changed") == 0);
+        client_asks(s.client, 902, "tools/list");
+        CHECK(strcmp(names_in(s.client, 902, "tools"), "echo") == 0);
+        world_end(s.w);
+    }
 }
 
 /* ---- what a new session is given back ---- */
@@ -474,6 +485,16 @@ TEST(a_request_of_the_server_that_was_with_a_client_is_forgotten_with_its_sessio
                 HF_FMT(last_heard(c, "sampling/createMessage")->msg.id));
     CHECK(exchanges(w, "response") == 0);
     world_end(w);
+}
+
+TEST(what_a_client_says_in_passing_during_a_renewal_is_not_sent_without_a_session)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+    CHECK(exchanges(s.w, "notifications/roots/list_changed") == 0);
+    world_end(s.w);
 }
 
 /* ---- cancelling under the right session ---- */

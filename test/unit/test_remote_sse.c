@@ -46,6 +46,29 @@ TEST(a_server_that_does_not_know_the_newer_transport_is_served_by_the_older_one)
     }
 }
 
+TEST(a_server_that_may_have_moved_on_is_asked_so_before_the_older_transport_is_tried)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_UNKNOWN;
+    struct hf_server *server = add_remote(w, "s", settings);
+    manners_of(w, server)->http.by_hand = true;
+    settle(w);
+    exchange_fails(last_exchange(w, "server/discover"), 404);
+    exchange_answers(last_exchange(w, "initialize"),
+                     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
+    exchange_fails(last_exchange(w, "notifications/initialized"), 202);
+    CHECK(IS(server, CONNECTED) && exchanges(w, "server/discover") == 1);
+    operate(w, server, HF_OP_RECONNECT); /* it is known to be legacy now */
+    CHECK(exchanges(w, "initialize") == 2 && exchanges(w, "server/discover") == 1);
+    exchange_fails(last_exchange(w, "initialize"), 404);
+    CHECK(exchanges(w, "server/discover") == 2);
+    exchange_fails(last_exchange(w, "server/discover"), 404);
+    exchange_fails(last_exchange(w, "initialize"), 404);
+    CHECK(exchanges(w, "initialize") == 3 && open_exchanges(w, "GET") == 1);
+    world_end(w);
+}
+
 TEST(other_statuses_say_nothing_of_the_transport)
 {
     static const int statuses[] = { 301, 401, 403, 406, 415, 429, 500, 503 };

@@ -4,8 +4,9 @@
  */
 #include "engine_http.h"
 
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
+#define RESULT   "{\"content\":[]}"
+#define CALL     "tools/call"
+#define NOT_MINE "{\"code\":-32002,\"message\":\"not mine\"}"
 #define TOOL(id)                                                                                   \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"echo\"}}"
 
@@ -321,20 +322,26 @@ TEST(news_that_belongs_to_no_request_has_no_place)
 
 TEST(a_request_that_is_passed_from_server_to_server_keeps_its_place)
 {
-    struct world *w = world_new();
-    struct hf_server *one = add_server(w, "one", default_settings());
-    struct hf_server *two = add_server(w, "two", default_settings());
-    manners_of(w, one)->resources = manners_of(w, two)->resources = "[]";
-    settle(w);
-    struct client *c = greeted_client(w, NULL);
-    client_says_via(c, 11,
-                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
-                    "\"uri\":\"x:y\"}}");
-    child_answers_error(newest_child(w, one), "resources/read", -32002, "not mine");
-    CHECK(answers_via(c, 11) == 0);
-    child_answers(newest_child(w, two), "resources/read", "{\"contents\":[]}");
-    CHECK(answers_via(c, 11) == 1 && has_result(c, 1));
-    world_end(w);
+    for (int is_remote = 0; is_remote < 2; is_remote++) {
+        struct world *w = world_new();
+        struct hf_server *one = is_remote ? add_remote(w, "one", default_settings())
+                                          : add_server(w, "one", default_settings());
+        struct hf_server *two = add_server(w, "two", default_settings());
+        manners_of(w, one)->resources = manners_of(w, two)->resources = "[]";
+        settle(w);
+        struct client *c = greeted_client(w, NULL);
+        client_says_via(c, 11,
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
+                        "\"uri\":\"x:y\"}}");
+        if (is_remote)
+            exchange_answers_error(last_exchange(w, "resources/read"), 404, NOT_MINE);
+        else
+            child_answers_error(newest_child(w, one), "resources/read", -32002, "not mine");
+        CHECK(answers_via(c, 11) == 0 && child_got(newest_child(w, two), "resources/read") == 1);
+        child_answers(newest_child(w, two), "resources/read", "{\"contents\":[]}");
+        CHECK(answers_via(c, 11) == 1 && has_result(c, 1));
+        world_end(w);
+    }
 }
 
 TEST(a_client_that_has_left_is_sent_nothing_at_any_place)
