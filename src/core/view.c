@@ -388,39 +388,6 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
     }
 }
 
-void hf_server_review(struct hf_server *server)
-{
-    bool is_offered = false, has_slot = false;
-    /* a slot of one's own that was given up on is one's own loss: the names stay for the others */
-    const bool is_own =
-        server->settings.isolation == HF_ISOLATION_SESSION && !server->is_clients_own;
-    const struct hf_slot *slot;
-    HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
-        const enum hf_slot_state state = slot->machine.state;
-        if (slot->is_removed) /* its client has left: that is nobody else's news */
-            continue;
-        has_slot = true;
-        is_offered |= hf_slot_is_offered(state) || (is_own && state == HF_SLOT_PERMANENTLY_FAILED);
-    }
-    is_offered = (has_slot ? is_offered : server->wanted) && !server->is_removed;
-    if (is_offered == server->is_published)
-        return;
-    server->is_published = is_offered;
-    if (server->engine->is_stopping)
-        return; /* the client is leaving, or we are: no news for anybody */
-    bool told_resources = false;
-    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
-        if (!server->parts[part] || server->parts[part]->count == 0)
-            continue;
-        if (part == HF_PART_TEMPLATES && told_resources) {
-            hf_views_stale(server, part);
-            continue;
-        }
-        told_resources |= part == HF_PART_RESOURCES;
-        hf_part_changed(server, part, false);
-    }
-}
-
 /* ---- pages ---- */
 
 static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *ret_page)
