@@ -579,7 +579,7 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     call->is_cancelled = true;
     if (call->slot)
         count(call, &call->slot->server->stats.cancelled);
-    if (!hf_call_is_parked(call) && hf_linked(&call->in_session))
+    if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
         hf_send_nothing(call->session, call->via);
     hf_call_end(call);
     if (was_silent)

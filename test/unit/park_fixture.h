@@ -14,7 +14,7 @@
 #define CALL   "tools/call"
 #define YES    "{\"elicitation-1\":{\"action\":\"accept\",\"content\":{\"ok\":true}}}"
 #define NO     "{\"elicitation-1\":{\"action\":\"decline\"}}"
-enum { PARK_MS = 900000, GATHER_MS = 30 };
+enum { PARK_MS = 900000, GATHER_MS = 30, PARKED_VIA = 77 };
 
 /* A tools/call of a modern client; `more` are further members of its params, with a comma before.
  */
@@ -139,7 +139,7 @@ static inline struct scene modern_scene(void)
 /* Call 1 is asked one thing in the middle, and its client was told so. */
 static inline void park_one(struct scene *s)
 {
-    calls(s->client, 0, 1, CAN, "");
+    calls(s->client, PARKED_VIA, 1, CAN, "");
     asks_form(s->first, 501);
     advance(s->w, GATHER_MS);
 }

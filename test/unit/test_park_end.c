@@ -83,6 +83,18 @@ TEST(an_answer_that_comes_before_the_question_went_out_is_simply_the_answer)
     world_end(s.w);
 }
 
+TEST(what_is_asked_right_before_the_answer_to_a_retry_is_refused)
+{
+    struct scene s = parked_with_state();
+    retries(s.client, 2, state, YES);
+    asks_form(s.first, 502);
+    child_answers(s.first, CALL, RESULT);
+    CHECK(is_complete(s.client, 2) && span_has(told(s.first, 502), "the call has ended"));
+    advance(s.w, 1000);
+    CHECK(answers_to(s.client, 2) == 1);
+    world_end(s.w);
+}
+
 TEST(an_answer_that_comes_while_the_call_is_parked_is_kept_for_the_retry)
 {
     struct scene s = parked_with_state();
@@ -145,6 +157,7 @@ TEST(a_client_that_never_comes_has_its_call_cancelled_at_the_server_after_park_m
         hf_span_eq(hf_json_get(m->msg.params, HF_SPAN("requestId")), child_last_id(s.first, CALL)));
     CHECK(span_has(told(s.first, 501), "error"));
     CHECK(status_of(s.server).in_flight == 0);
+    CHECK(answers_via(s.client, PARKED_VIA) == 1); /* the question, and nothing after it */
     retries(s.client, 2, state, YES);
     CHECK(error_of(s.client, 2) == -32602 && error_says(s.client, 2, "expired"));
     CHECK(child_got(s.first, CALL) == 1);
@@ -444,106 +457,5 @@ TEST(a_server_that_never_has_enough_is_refused_after_64_rounds)
     CHECK(span_has(told(s.first, 900), "error"));
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, id) && child_got(s.first, CALL) == 1);
-    world_end(s.w);
-}
-
-/* ---- a server that wants something done before it runs the call ---- */
-
-#define WANTED                                                                                     \
-    "{\"mode\":\"url\",\"elicitationId\":\"e1\",\"url\":\"https://x.test/\",\"message\":\"sign\"}"
-#define URL_REQUIRED                                                                               \
-    "{\"code\":-32042,\"message\":\"sign first\",\"data\":{\"elicitations\":[" WANTED "]}}"
-
-static void wants_url(struct child *c)
-{
-    const struct hf_span id = child_last_id(c, CALL);
-    child_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":" URL_REQUIRED "}", HF_FMT(id));
-}
-
-TEST(url_elicitation_required_asks_the_client_and_its_retry_is_sent_anew_once)
-{
-    struct scene s = modern_scene();
-    calls(s.client, 0, 1, CAN, "");
-    wants_url(s.first);
-    REQUIRE(is_question(s.client, 1));
-    CHECK(hf_span_is(hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests")),
-                     "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":" WANTED
-                     "}}"));
-    CHECK(status_of(s.server).in_flight == 0);
-    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
-    retries(s.client, 2, state, YES);
-    retries(s.client, 3, state, YES); /* its stream broke */
-    retries(s.client, 4, state, NO);
-    CHECK(error_of(s.client, 4) == -31008);
-    REQUIRE(child_got(s.first, CALL) == 2);
-    CHECK(!span_has(child_last(s.first, CALL)->msg.text, "requestState"));
-    child_answers(s.first, CALL, RESULT);
-    CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
-    retries(s.client, 5, state, YES);
-    CHECK(is_complete(s.client, 5) && child_got(s.first, CALL) == 2);
-    world_end(s.w);
-}
-
-TEST(url_elicitation_required_passes_as_it_is_to_a_client_that_did_not_declare_it)
-{
-    struct scene s = modern_scene();
-    calls(s.client, 0, 1, "{\"elicitation\":{}}", "");
-    wants_url(s.first);
-    CHECK(error_of(s.client, 1) == -32042);
-    world_end(s.w);
-}
-
-TEST(url_elicitation_required_again_is_the_next_round_and_a_death_after_that_is_not_repeated)
-{
-    struct scene s = modern_scene();
-    calls(s.client, 0, 1, CAN, "");
-    wants_url(s.first);
-    retries(s.client, 2, state_in(s.client, 1), NO);
-    wants_url(s.first);
-    REQUIRE(is_question(s.client, 2));
-    CHECK(span_has(answer_to(s.client, 2)->msg.result, "elicitation-2"));
-    retries(s.client, 3, state_in(s.client, 2), "{}");
-    CHECK(child_got(s.first, CALL) == 3);
-    child_dies(s.first);
-    CHECK(error_of(s.client, 3) == -31002);
-    CHECK(child_got(newest_child(s.w, s.server), CALL) == 0);
-    world_end(s.w);
-}
-
-TEST(a_call_to_be_sent_anew_that_cannot_be_sent_may_be_asked_for_again)
-{
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 1000;
-    struct scene s = modern_scene_of(settings, usual_limits());
-    calls(s.client, 0, 1, CAN, "");
-    wants_url(s.first);
-    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
-    manners_of(s.w, s.server)->never_starts = true;
-    child_dies(s.first);
-    retries_via(s.client, 2, 2, state, YES);
-    CHECK(answers_to(s.client, 2) == 0 && status_of(s.server).waiting == 1);
-    advance(s.w, 1001);
-    CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
-    retries_via(s.client, 3, 3, state, YES);
-    client_via_cancelled(s.client, 3); /* withdrawn: not one byte of it was sent */
-    CHECK(status_of(s.server).waiting == 0);
-    retries_via(s.client, 4, 4, state, NO);
-    child_start(newest_child(s.w, s.server));
-    REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
-    child_answers(newest_child(s.w, s.server), CALL, RESULT);
-    CHECK(is_complete(s.client, 4));
-    world_end(s.w);
-}
-
-TEST(a_call_to_be_sent_anew_is_refused_when_its_server_is_removed)
-{
-    struct scene s = modern_scene();
-    calls(s.client, 0, 1, CAN, "");
-    wants_url(s.first);
-    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
-    operate(s.w, s.server, HF_OP_REMOVE);
-    advance(s.w, 60000);
-    retries(s.client, 2, state, YES);
-    CHECK(error_of(s.client, 2) == -32602 && error_says(s.client, 2, "removed"));
     world_end(s.w);
 }

@@ -1,0 +1,134 @@
+/*
+ * test_park_url.c - a server that wants something done before it runs the call at all (-32042): its
+ * client is asked, and the first retry is sent to it anew.
+ */
+#include "park_fixture.h"
+
+static char state[1024];
+
+#define WANTED                                                                                     \
+    "{\"mode\":\"url\",\"elicitationId\":\"e1\",\"url\":\"https://x.test/\",\"message\":\"sign\"}"
+#define URL_REQUIRED                                                                               \
+    "{\"code\":-32042,\"message\":\"sign first\",\"data\":{\"elicitations\":[" WANTED "]}}"
+
+static void wants_url(struct child *c)
+{
+    const struct hf_span id = child_last_id(c, CALL);
+    child_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":" URL_REQUIRED "}", HF_FMT(id));
+}
+
+TEST(url_elicitation_required_asks_the_client_and_its_retry_is_sent_anew_once)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    REQUIRE(is_question(s.client, 1));
+    CHECK(hf_span_is(hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests")),
+                     "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":" WANTED
+                     "}}"));
+    CHECK(status_of(s.server).in_flight == 0);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    retries(s.client, 2, state, YES);
+    retries(s.client, 3, state, YES); /* its stream broke */
+    retries(s.client, 4, state, NO);
+    CHECK(error_of(s.client, 4) == -31008);
+    REQUIRE(child_got(s.first, CALL) == 2);
+    CHECK(!span_has(child_last(s.first, CALL)->msg.text, "requestState"));
+    child_answers(s.first, CALL, RESULT);
+    CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
+    retries(s.client, 5, state, YES);
+    CHECK(is_complete(s.client, 5) && child_got(s.first, CALL) == 2);
+    world_end(s.w);
+}
+
+TEST(url_elicitation_required_passes_as_it_is_to_a_client_that_did_not_declare_it)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, "{\"elicitation\":{}}", "");
+    wants_url(s.first);
+    CHECK(error_of(s.client, 1) == -32042);
+    world_end(s.w);
+}
+
+TEST(url_elicitation_required_again_is_the_next_round_and_a_death_after_that_is_not_repeated)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    retries(s.client, 2, state_in(s.client, 1), NO);
+    wants_url(s.first);
+    REQUIRE(is_question(s.client, 2));
+    CHECK(span_has(answer_to(s.client, 2)->msg.result, "elicitation-2"));
+    retries(s.client, 3, state_in(s.client, 2), "{}");
+    CHECK(child_got(s.first, CALL) == 3);
+    child_dies(s.first);
+    CHECK(error_of(s.client, 3) == -31002);
+    CHECK(child_got(newest_child(s.w, s.server), CALL) == 0);
+    world_end(s.w);
+}
+
+TEST(a_call_to_be_sent_anew_that_cannot_be_sent_may_be_asked_for_again)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 1000;
+    struct scene s = modern_scene_of(settings, usual_limits());
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    retries_via(s.client, 2, 2, state, YES);
+    CHECK(answers_to(s.client, 2) == 0 && status_of(s.server).waiting == 1);
+    advance(s.w, 1001);
+    CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
+    retries_via(s.client, 3, 3, state, YES);
+    client_via_cancelled(s.client, 3); /* withdrawn: not one byte of it was sent */
+    CHECK(status_of(s.server).waiting == 0);
+    retries_via(s.client, 4, 4, state, NO);
+    child_start(newest_child(s.w, s.server));
+    REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
+    child_answers(newest_child(s.w, s.server), CALL, RESULT);
+    CHECK(is_complete(s.client, 4));
+    world_end(s.w);
+}
+
+TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
+{
+    static const char request[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"prompts/get\",\"params\":{\"name\":\"p\","
+        "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":" CAN "}%s}}";
+    struct scene s = modern_scene();
+    manners_of(s.w, s.server)->prompts = "[{\"name\":\"p\"}]";
+    operate(s.w, s.server, HF_OP_RESTART);
+    struct child *child = newest_child(s.w, s.server);
+    client_says(s.client, request, 1, "");
+    const struct hf_span id = child_last_id(child, "prompts/get");
+    child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":" URL_REQUIRED "}", HF_FMT(id));
+    client_says(s.client, request, 2, retry_of(state_in(s.client, 1), "{}"));
+    asks_form(child, 501);
+    advance(s.w, GATHER_MS);
+    REQUIRE(is_question(s.client, 2));
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 2));
+    child_dies(child);
+    client_says(s.client, request, 3, retry_of(state, "{\"elicitation-2\":{}}"));
+    CHECK(error_of(s.client, 3) == -31002);
+    CHECK(child_got(newest_child(s.w, s.server), "prompts/get") == 0);
+    world_end(s.w);
+}
+
+TEST(a_call_to_be_sent_anew_is_refused_when_its_server_is_removed)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    operate(s.w, s.server, HF_OP_REMOVE);
+    advance(s.w, 60000);
+    retries(s.client, 2, state, YES);
+    CHECK(error_of(s.client, 2) == -32602 && error_says(s.client, 2, "removed"));
+    advance(s.w, PARK_MS);
+    retries(s.client, 3, state, YES);
+    CHECK(error_of(s.client, 3) == -32602 && error_says(s.client, 3, "expired"));
+    world_end(s.w);
+}
