@@ -425,6 +425,8 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
         hf_session_unsubscribe(session, server, call->uri);
     }
     hf_call_pass(call, msg);
+    if (method == HF_METHOD_SUBSCRIBE || method == HF_METHOD_UNSUBSCRIBE)
+        hf_ears_review(session->engine);
 }
 
 /* ---- notifications and answers of clients ---- */

@@ -314,5 +314,6 @@ bool hf_ear_answers(struct hf_call *call)
     default: return false;
     }
     answer(call, "\"result\":{}", 0);
+    hf_ears_review(session->engine);
     return true;
 }

@@ -91,6 +91,11 @@ static struct hf_server *server_of(struct hf_session *session, struct hf_span ur
     return hf_view_template_server(session, uri);
 }
 
+static size_t weight(struct hf_span id)
+{
+    return sizeof(struct hf_listener) + id.n;
+}
+
 /* False: refused, and the client was told. */
 static bool check_filter(struct hf_session *session, const struct hf_msg *msg,
                          struct hf_span filter)
@@ -117,8 +122,9 @@ static bool check_filter(struct hf_session *session, const struct hf_msg *msg,
                       HF_LISTENER_URIS_MAX);
         return false;
     }
+    const size_t bytes = weight(msg->id) + count * sizeof(struct hf_subscription) + uris.n;
     if (session->listener_count < HF_LISTENERS_MAX &&
-        !hf_subscriptions_full(session->engine, count))
+        !hf_subscriptions_full(session->engine, count) && hf_session_may_keep(session, bytes))
         return true;
     hf_refuse(session, msg->id, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
               "holdfast already listens for as many clients and resources as it can; end other "
@@ -155,7 +161,7 @@ static void add_uris(struct hf_session *session, struct hf_listener *listener, s
         struct hf_server *server = server_of(session, it.value);
         if (!has_updates(server))
             continue;
-        hf_subscription_add(session->engine, &listener->subscriptions, server, it.value);
+        hf_subscription_add(session, &listener->subscriptions, server, it.value);
         hf_buf_add_char(&list, hf_buf_len(&list) ? ',' : '[');
         hf_buf_add(&list, it.value);
     }
@@ -178,6 +184,7 @@ void hf_listen_open(struct hf_session *session, const struct hf_msg *msg)
     hf_link_init(&listener->subscriptions);
     hf_list_push(&session->listeners, &listener->link);
     session->listener_count++;
+    hf_session_keep(session, weight(msg->id));
     struct hf_buf draft = hf_draft();
     begin_notification(&draft, HF_METHOD_LISTENS, msg->id);
     hf_buf_add_str(&draft, "},\"notifications\":{");
@@ -221,7 +228,8 @@ static void forget(struct hf_session *session, struct hf_listener *listener)
 {
     hf_unlink(&listener->link);
     session->listener_count--;
-    hf_subscriptions_drop(session->engine, &listener->subscriptions);
+    hf_session_let_go(session, weight(hf_span_of(listener->id)));
+    hf_subscriptions_drop(session, &listener->subscriptions);
     hf_free(listener->id);
     hf_free(listener);
 }

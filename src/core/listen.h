@@ -58,9 +58,10 @@ struct hf_ear {
 
 /* subscribe.c: what clients want to hear of */
 bool hf_subscriptions_full(const struct hf_engine *engine, size_t more);
-void hf_subscription_add(struct hf_engine *engine, struct hf_link *list, struct hf_server *server,
+void hf_subscription_add(struct hf_session *session, struct hf_link *list, struct hf_server *server,
                          struct hf_span uri);
-void hf_subscriptions_drop(struct hf_engine *engine, struct hf_link *list);
+void hf_subscriptions_drop(struct hf_session *session, struct hf_link *list);
+/* hf_ears_review is to follow. */
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri);

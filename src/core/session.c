@@ -229,7 +229,7 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
     hf_parks_drop(session, "the client is gone");
     hf_slots_drop_owner(session);
     hf_listen_drop_all(session);
-    hf_subscriptions_drop(engine, &session->subscriptions);
+    hf_subscriptions_drop(session, &session->subscriptions);
     drop_uses(session, NULL);
     hf_session_let_go(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);

@@ -22,28 +22,35 @@ bool hf_subscriptions_full(const struct hf_engine *engine, size_t more)
     return engine->subscription_count + more > HF_SUBSCRIPTIONS_MAX;
 }
 
-void hf_subscription_add(struct hf_engine *engine, struct hf_link *list, struct hf_server *server,
+static size_t weight(const struct hf_subscription *sub)
+{
+    return sizeof *sub + strlen(sub->uri);
+}
+
+void hf_subscription_add(struct hf_session *session, struct hf_link *list, struct hf_server *server,
                          struct hf_span uri)
 {
     struct hf_subscription *sub = hf_new(struct hf_subscription);
     sub->server = server;
     sub->uri = hf_uri_spelling(uri);
     hf_list_push(list, &sub->link);
-    engine->subscription_count++;
+    hf_session_keep(session, weight(sub));
+    session->engine->subscription_count++;
 }
 
-static void drop(struct hf_engine *engine, struct hf_subscription *sub)
+static void drop(struct hf_session *session, struct hf_subscription *sub)
 {
+    hf_session_let_go(session, weight(sub));
     hf_unlink(&sub->link);
     hf_free(sub->uri);
     hf_free(sub);
-    engine->subscription_count--;
+    session->engine->subscription_count--;
 }
 
-void hf_subscriptions_drop(struct hf_engine *engine, struct hf_link *list)
+void hf_subscriptions_drop(struct hf_session *session, struct hf_link *list)
 {
     while (!hf_list_empty(list))
-        drop(engine, HF_LIST_FIRST(list, struct hf_subscription, link));
+        drop(session, HF_LIST_FIRST(list, struct hf_subscription, link));
 }
 
 static bool is_for(const struct hf_subscription *sub, const struct hf_server *server)
@@ -63,30 +70,21 @@ static bool has(const struct hf_link *list, const struct hf_server *server, cons
 
 /* ---- of one client ---- */
 
-static void drop_own(struct hf_session *session, struct hf_subscription *sub)
-{
-    hf_session_let_go(session, sizeof *sub + strlen(sub->uri));
-    drop(session->engine, sub);
-}
-
 static void remove_own(struct hf_session *session, const struct hf_server *server, const char *uri)
 {
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
         if (sub->server == server && strcmp(sub->uri, uri) == 0)
-            drop_own(session, sub);
+            drop(session, sub);
     }
 }
 
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
 {
     char *spelled = hf_uri_spelling(uri);
-    if (!has(&session->subscriptions, server, spelled)) {
-        hf_subscription_add(session->engine, &session->subscriptions, server, uri);
-        hf_session_keep(session, sizeof(struct hf_subscription) + strlen(spelled));
-    }
+    if (!has(&session->subscriptions, server, spelled))
+        hf_subscription_add(session, &session->subscriptions, server, uri);
     hf_free(spelled);
-    hf_ears_review(session->engine);
 }
 
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
@@ -95,7 +93,6 @@ void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server
     char *spelled = hf_uri_spelling(uri);
     remove_own(session, server, spelled);
     hf_free(spelled);
-    hf_ears_review(session->engine);
 }
 
 void hf_session_unsubscribe_all(struct hf_session *session, struct hf_server *server)
@@ -103,7 +100,7 @@ void hf_session_unsubscribe_all(struct hf_session *session, struct hf_server *se
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
         if (sub->server == server)
-            drop_own(session, sub);
+            drop(session, sub);
     }
     const struct hf_listener *listener;
     HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {

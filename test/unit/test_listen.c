@@ -234,6 +234,25 @@ TEST(all_clients_together_follow_no_more_resources_than_the_bound)
     world_end(s.w);
 }
 
+TEST(what_listeners_make_us_remember_is_bounded_in_bytes_and_given_back)
+{
+    struct scene s = modern_scene();
+    const uint64_t before = hf_engine_remembered_bytes(s.w->engine);
+    char *filter = NULL;
+    if (asprintf(&filter, "{\"resourceSubscriptions\":[\"a:%0600000d\"]}", 7) < 0)
+        abort();
+    listen_as(s.client, 5, "1", filter);
+    CHECK(hf_engine_remembered_bytes(s.w->engine) > before + 600000);
+    listen_as(s.client, 6, "2", filter);
+    CHECK(error_of(s.client, 1) == 0 && error_of(s.client, 2) == -31005);
+    client_via_gone(s.client, 5);
+    CHECK(hf_engine_remembered_bytes(s.w->engine) == before);
+    listen_as(s.client, 7, "3", filter);
+    CHECK(error_of(s.client, 3) == 0);
+    free(filter);
+    world_end(s.w);
+}
+
 /* ---- the end ---- */
 
 static bool is_graceful_end(const struct client *c, int id)
