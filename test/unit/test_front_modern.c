@@ -371,6 +371,29 @@ TEST(a_client_that_takes_only_one_kind_of_answer_gets_that_kind)
     front_end(f);
 }
 
+TEST(a_subscription_is_a_stream_from_its_acknowledgement_on_and_its_result_ends_it)
+{
+    static const char head[] = JSON ACCEPT VERSION METHOD "subscriptions/listen\r\n",
+                      body[] = ASK("\"L\"", "subscriptions/listen",
+                                   "\"notifications\":{\"toolsListChanged\":true}," META(MODERN));
+    struct front *f = front_new(1000, 10);
+    struct hf_exchange *x = say(f, head, body), *other = say(f, head, body);
+    CHECK(x->is_stream && has(x, "data: ") == 1 && has(x, "subscriptions/acknowledged") == 1);
+    CHECK(say(f, JSON ACCEPT VERSION LIST, LISTS)->status == 200);
+    change_tools(f, MARKED);
+    CHECK(has(x, "notifications/tools/list_changed") == 1 && has(other, "list_changed") == 1);
+    leave(f, other);
+    pass(f, 60000); /* longer than a session may be unused */
+    CHECK(has_sessions(f, 1) && has(x, ": ping\n\n") == 4 && has(x, "id: ") == 0);
+    change_tools(f, "[]");
+    CHECK(has(x, "notifications/tools/list_changed") == 2 && !x->is_over);
+    hf_http_front_stop(f->http);
+    hf_engine_stop(f->w->engine, f->w->now_ms);
+    pass(f, 0);
+    CHECK(x->is_over && has(x, "\"id\":\"L\",\"result\":") == 1);
+    front_end(f);
+}
+
 TEST(what_is_wrong_with_the_request_as_such_has_a_status_and_our_own_errors_have_none)
 {
     static const struct {
