@@ -12,7 +12,9 @@ static const struct {
     enum fate fate;
     const char *why;
 } excuses[] = {
-    { HF_POST_GOODBYE, FATE_COUNT, "" },
+    { HF_POST_LISTEN, FATE_S3XX, "only requests are redirected here" },
+    { HF_POST_RESUME, FATE_S3XX, "only requests are redirected here" },
+    { HF_POST_GOODBYE, FATE_S3XX, "only requests are redirected here" },
 };
 
 static const char *excuse_for(size_t verb, size_t fate)
