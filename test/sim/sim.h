@@ -366,7 +366,7 @@ struct sim {
     struct request requests[REQUESTS];
     int request_count;
     struct hf_buf scratch, message, got, posted; /* one may be cited while another is filled */
-    struct {                        /* before the event */
+    struct {                                     /* before the event */
         struct hf_runtime *runtime; /* whose event it is, if it is neither current nor attempt */
         struct hf_backoff backoff;
         enum hf_slot_state state;

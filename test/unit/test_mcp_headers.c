@@ -51,7 +51,8 @@ TEST(a_value_goes_out_as_it_is_unless_a_header_would_change_it)
         { "\"\x7f\"", "=?base64?fw==?=" },
         { "\"=?base64?literal?=\"", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=" },
         { "\"=?base64?open\"", "=?base64?open" },
-        { "\"\"", "=?base64?" "?=" },
+        { "\"\"", "=?base64?"
+                  "?=" },
         { "null", NULL },
         { "{}", NULL },
         { "[1]", NULL },
