@@ -413,11 +413,17 @@ static void stay_is_over(struct hf_runtime *runtime)
     struct hf_engine *engine = runtime->server->engine;
     const bool may_stay = runtime->remote.was_lost && runtime->in_flight &&
                           runtime->machine.state == HF_RUNTIME_DRAINING;
-    if (may_stay)
+    if (may_stay) {
         hf_timer_set(&engine->timers, &runtime->stay,
                      engine->now_ms + runtime->server->settings.drain_ms + 1);
-    else
+    } else if (runtime->is_remote && runtime->machine.state == HF_RUNTIME_DRAINING) {
+        /* there is no tree to kill: what is under way is given up, and its session ended */
+        hf_runtime_event(runtime, HF_RUNTIME_EV_CLOSE);
+        runtime->is_silent = true;
+        maybe_settle(runtime);
+    } else {
         hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT);
+    }
 }
 
 void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)

@@ -179,6 +179,7 @@ TEST(a_call_in_doubt_when_its_runtime_is_cut_is_rejected_by_the_table)
     operate(s.w, s.server, HF_OP_DISABLE);
     advance(s.w, 1000);
     CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "false"));
+    advance(s.w, settings.close_ms + settings.term_ms + settings.kill_ms); /* to say goodbye in */
     CHECK(IS(s.server, DISABLED));
     world_end(s.w);
 }

@@ -179,3 +179,17 @@ TEST(without_a_session_a_refused_stream_has_none_looked_after)
     CHECK(exchanges(s.w, "initialize") == 1 && IS(s.server, CONNECTED));
     world_end(s.w);
 }
+
+TEST(a_server_whose_calls_outlast_their_time_to_drain_is_still_told_goodbye)
+{
+    struct hf_settings settings = default_settings();
+    settings.drain_ms = 1000;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+    client_calls(s.client, 1, "echo");
+    exchange_sends(last_exchange(s.w, CALL));
+    operate(s.w, s.server, HF_OP_DISABLE);
+    advance(s.w, 1000);
+    CHECK(error_of(s.client, 1) == -31002); /* at once: no answer can come any more */
+    CHECK(exchanges(s.w, "DELETE") == 1 && IS(s.server, DISABLED));
+    world_end(s.w);
+}
