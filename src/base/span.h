@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct hf_span {
@@ -38,6 +39,14 @@ static inline bool hf_span_is(struct hf_span a, const char *text)
 static inline bool hf_span_starts(struct hf_span a, struct hf_span prefix)
 {
     return a.n >= prefix.n && (prefix.n == 0 || memcmp(a.p, prefix.p, prefix.n) == 0);
+}
+
+static inline uint32_t hf_span_hash(struct hf_span a)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < a.n; i++)
+        hash = (hash ^ (unsigned char)a.p[i]) * 16777619u;
+    return hash;
 }
 
 /* The part of `a` from `from` on. */

@@ -322,6 +322,21 @@ static void take_level(struct hf_session *session, const struct hf_method *metho
     }
 }
 
+/* At the door of one server every task is that server's, whatever we know of it. */
+static void take_task(struct hf_session *session, const struct hf_method *method,
+                      const struct hf_msg *msg)
+{
+    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("taskId"));
+    struct hf_server *server = session->only ? session->only : hf_task_server(session, id);
+    if (server)
+        route(session, method, msg, &(struct hf_target) { .server = server },
+              (struct hf_span) { NULL, 0 });
+    else
+        hf_send_error(session, msg->id, -32602,
+                      "Unknown task: holdfast does not know (any more) which of its servers made "
+                      "it; ask at that server's own door, or start it anew");
+}
+
 static void take_unknown(struct hf_session *session, const struct hf_method *method,
                          const struct hf_msg *msg)
 {
@@ -377,6 +392,10 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
     case HF_METHOD_UNSUBSCRIBE: take_uri(session, method, msg, msg->uri); break;
     case HF_METHOD_COMPLETE: take_completion(session, method, msg); break;
     case HF_METHOD_SET_LEVEL: take_level(session, method, msg); break;
+    case HF_METHOD_TASKS_GET:
+    case HF_METHOD_TASKS_RESULT:
+    case HF_METHOD_TASKS_UPDATE:
+    case HF_METHOD_TASKS_CANCEL: take_task(session, method, msg); break;
     case HF_METHOD_LISTEN:
         if (session->is_taking_modern)
             hf_listen_open(session, msg);
@@ -416,6 +435,8 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
         return;
     if (call->runtime->is_modern && !call->is_modern && hf_input_required(call, msg))
         return;
+    if (msg->kind == HF_MSG_RESULT && call->runtime->has_tasks)
+        hf_task_made(call, msg->result);
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
         hf_ear_subscribed(call->runtime, call->uri);
         hf_session_subscribe(session, server, call->uri);

@@ -65,7 +65,7 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
 
 static void set_known(struct hf_ear *ear, struct hf_span raw_uri, bool is_known)
 {
-    char *uri = hf_uri_spelling(raw_uri);
+    char *uri = hf_spelling(raw_uri);
     const size_t count = hf_strings_count(ear->uris);
     const char **uris = hf_new_array(const char *, count + 1);
     size_t kept = 0, i = 0;

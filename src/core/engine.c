@@ -180,6 +180,7 @@ void hf_engine_free(struct hf_engine *engine)
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
         hf_server_destroy(server);
+    hf_tasks_forget(engine, NULL);
     hf_doors_drop(engine, NULL);
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);

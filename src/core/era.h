@@ -11,14 +11,15 @@
 #include "core/settings.h"
 #include "wire/jsonrpc.h"
 
-#define HF_MODERN_VERSION "2026-07-28"
-#define HF_META_PREFIX    "io.modelcontextprotocol/"
-#define HF_META_VERSION   HF_META_PREFIX "protocolVersion"
-#define HF_META_CAPABLE   HF_META_PREFIX "clientCapabilities"
-#define HF_META_CLIENT    HF_META_PREFIX "clientInfo"
-#define HF_META_LEVEL     HF_META_PREFIX "logLevel"
-#define HF_META_SERVER    HF_META_PREFIX "serverInfo"
-#define HF_META_LISTEN    HF_META_PREFIX "subscriptionId"
+#define HF_MODERN_VERSION  "2026-07-28"
+#define HF_META_PREFIX     "io.modelcontextprotocol/"
+#define HF_META_VERSION    HF_META_PREFIX "protocolVersion"
+#define HF_META_CAPABLE    HF_META_PREFIX "clientCapabilities"
+#define HF_META_CLIENT     HF_META_PREFIX "clientInfo"
+#define HF_META_LEVEL      HF_META_PREFIX "logLevel"
+#define HF_META_SERVER     HF_META_PREFIX "serverInfo"
+#define HF_META_LISTEN     HF_META_PREFIX "subscriptionId"
+#define HF_EXTENSION_TASKS HF_META_PREFIX "tasks"
 
 enum { /* error codes of the modern revision */
        HF_CODE_HEADER_MISMATCH = -32020,

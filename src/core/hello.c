@@ -87,6 +87,11 @@ static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
         runtime->has_capability[part] = of_part.p != NULL;
         runtime->announces[part] = hf_json_is_true(hf_json_get(of_part, HF_SPAN("listChanged")));
     }
+    runtime->has_tasks =
+        hf_json_get(capabilities, HF_SPAN("tasks")).p ||
+        hf_json_path(capabilities, 2,
+                     (struct hf_span[]) { HF_SPAN("extensions"), HF_SPAN(HF_EXTENSION_TASKS) })
+            .p;
     runtime->has_logging = hf_json_get(capabilities, HF_SPAN("logging")).p != NULL;
     runtime->has_subscribe = hf_json_is_true(hf_json_path(
         capabilities, 2, (struct hf_span[]) { HF_SPAN("resources"), HF_SPAN("subscribe") }));

@@ -295,6 +295,14 @@ bool hf_retry_refused(struct hf_session *session, const struct hf_method *method
 /* True: the server turned out not to give states, and the call was answered so. */
 bool hf_retry_misplaced(struct hf_call *call);
 
+/* tasks.c */
+void hf_task_made(const struct hf_call *call, struct hf_span result); /* if it says so */
+/* The server that made it, as far as this client may use it; NULL: not known. */
+struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_id);
+bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg); /* false: not of a task */
+void hf_tasks_leave(struct hf_session *session);
+void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); /* NULL: all */
+
 /* input.c */
 /* False: it is another result. */
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);

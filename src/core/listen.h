@@ -72,7 +72,7 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri);
 /* Sorted, each once; the array is the caller's, the strings are not. */
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count);
-char *hf_uri_spelling(struct hf_span raw_uri); /* the one we compare by */
+char *hf_spelling(struct hf_span raw_string); /* of all that mean the same, the one we compare by */
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
 
 /* listen.c: clients' listeners */

@@ -21,6 +21,7 @@ static const struct hf_method methods[HF_METHOD_COUNT] = {
     ROW(SET_LEVEL, "logging/setLevel", false),
     ROW(DISCOVER, "server/discover", true),
     ROW(LISTEN, "subscriptions/listen", false),
+    ROW(TASKS_LIST, "tasks/list", true),
     ROW(TASKS_GET, "tasks/get", true),
     ROW(TASKS_UPDATE, "tasks/update", false),
     ROW(TASKS_CANCEL, "tasks/cancel", false),

@@ -94,6 +94,7 @@ static void forget_server(struct hf_server *server)
         hf_session_forget(session, server);
     }
     hf_unlink(&server->link);
+    hf_tasks_forget(engine, server);
     hf_ears_review(engine);
     hf_doors_drop(engine, server);
     hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;

@@ -22,6 +22,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_link_init(&session->subscriptions);
     hf_link_init(&session->uses);
     hf_link_init(&session->listeners);
+    hf_link_init(&session->tasks);
     hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
     hf_list_push(&engine->sessions, &session->link);
     return session;
@@ -228,6 +229,7 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
                        HF_SPAN("\"the client is gone\""));
     hf_parks_drop(session, "the client is gone");
     hf_slots_drop_owner(session);
+    hf_tasks_leave(session);
     hf_listen_drop_all(session);
     hf_subscriptions_drop(session, &session->subscriptions);
     drop_uses(session, NULL);

@@ -266,7 +266,8 @@ struct hf_runtime {
     struct hf_link calls; /* queued, writing or sent; ours included */
     uint32_t in_flight;   /* those of clients */
     bool completed_a_call;
-    bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT], has_logging, has_subscribe;
+    bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT], has_logging, has_subscribe,
+        has_tasks;
     struct hf_ear ear;
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
@@ -374,7 +375,7 @@ struct hf_session {
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
     size_t remembered_bytes;     /* of its hello and its subscriptions */
-    struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners;
+    struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners, tasks;
     unsigned listener_count;
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
@@ -412,6 +413,7 @@ struct hf_engine {
     uint64_t kept_bytes;       /* of parks: what may still be asked for again */
     uint8_t secret[HF_SECRET_SIZE];
     size_t subscription_count; /* of all clients */
+    struct hf_tasks *tasks;    /* NULL: none was ever made */
     struct hf_timers timers;
     struct hf_arena arena;
     struct hf_effect *effects;

@@ -4,13 +4,13 @@
 
 /* ---- one list of them ---- */
 
-char *hf_uri_spelling(struct hf_span raw_uri)
+char *hf_spelling(struct hf_span raw_string)
 {
     struct hf_buf plain = hf_draft(), spelled = hf_draft();
-    if (hf_json_unescape(raw_uri, &plain))
+    if (hf_json_unescape(raw_string, &plain))
         hf_json_add_string(&spelled, hf_buf_span(&plain));
     else
-        hf_buf_add(&spelled, raw_uri);
+        hf_buf_add(&spelled, raw_string);
     char *uri = hf_span_dup(hf_buf_span(&spelled));
     hf_buf_done(&plain);
     hf_buf_done(&spelled);
@@ -32,7 +32,7 @@ void hf_subscription_add(struct hf_session *session, struct hf_link *list, struc
 {
     struct hf_subscription *sub = hf_new(struct hf_subscription);
     sub->server = server;
-    sub->uri = hf_uri_spelling(uri);
+    sub->uri = hf_spelling(uri);
     hf_list_push(list, &sub->link);
     hf_session_keep(session, weight(sub));
     session->engine->subscription_count++;
@@ -81,7 +81,7 @@ static void remove_own(struct hf_session *session, const struct hf_server *serve
 
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
 {
-    char *spelled = hf_uri_spelling(uri);
+    char *spelled = hf_spelling(uri);
     if (!has(&session->subscriptions, server, spelled))
         hf_subscription_add(session, &session->subscriptions, server, uri);
     hf_free(spelled);
@@ -90,7 +90,7 @@ void hf_session_subscribe(struct hf_session *session, struct hf_server *server, 
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri)
 {
-    char *spelled = hf_uri_spelling(uri);
+    char *spelled = hf_spelling(uri);
     remove_own(session, server, spelled);
     hf_free(spelled);
 }
@@ -127,7 +127,7 @@ static bool listeners_have(const struct hf_session *session, const struct hf_ser
 bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
                        struct hf_span uri)
 {
-    char *spelled = hf_uri_spelling(uri);
+    char *spelled = hf_spelling(uri);
     bool shares = listeners_have(session, server, spelled);
     const struct hf_session *other;
     HF_LIST_EACH (other, &session->engine->sessions, struct hf_session, link) {
@@ -218,7 +218,7 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
     const struct hf_span raw = hf_json_get(msg->params, HF_SPAN("uri"));
     if (hf_json_type(raw) != HF_JSON_STRING)
         return;
-    char *uri = hf_uri_spelling(raw);
+    char *uri = hf_spelling(raw);
     const struct hf_span untagged =
         hf_listen_tagged(server->engine, msg, (struct hf_span) { NULL, 0 });
     struct hf_session *session;

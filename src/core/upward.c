@@ -365,8 +365,11 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         hf_list_again(runtime, HF_PART_TEMPLATES);
         break;
     case HF_METHOD_RESOURCE_UPDATED: hf_update_pass(runtime, msg); break;
-    case HF_METHOD_LISTENS: break;                  /* heard above */
-    default: take_log(runtime, origin, msg); break; /* messages, and what we do not know */
+    case HF_METHOD_LISTENS: break; /* heard above */
+    default:                       /* messages, and what we do not know */
+        if (!hf_task_news(runtime, msg))
+            take_log(runtime, origin, msg);
+        break;
     }
 }
 

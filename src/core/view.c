@@ -47,19 +47,11 @@ void hf_view_unref(struct hf_view *view)
 
 /* ---- names ---- */
 
-static uint32_t hash_of(struct hf_span text)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < text.n; i++)
-        hash = (hash ^ (unsigned char)text.p[i]) * 16777619u;
-    return hash;
-}
-
 static const struct entry *find_entry(const struct hf_view *view, struct hf_span name)
 {
     if (!view || !view->table_size)
         return NULL;
-    for (size_t at = hash_of(name) & (view->table_size - 1); view->table[at];
+    for (size_t at = hf_span_hash(name) & (view->table_size - 1); view->table[at];
          at = (at + 1) & (view->table_size - 1)) {
         const struct entry *entry = &view->entries[view->table[at] - 1];
         if (hf_span_eq(entry->name, name))
@@ -70,7 +62,7 @@ static const struct entry *find_entry(const struct hf_view *view, struct hf_span
 
 static void index_entry(struct hf_view *view, size_t number)
 {
-    size_t at = hash_of(view->entries[number].name) & (view->table_size - 1);
+    size_t at = hf_span_hash(view->entries[number].name) & (view->table_size - 1);
     while (view->table[at])
         at = (at + 1) & (view->table_size - 1);
     view->table[at] = (uint32_t)(number + 1);
@@ -99,7 +91,7 @@ static void add_published_name(struct hf_buf *out, const struct hf_session *sess
     hf_buf_add(out, name);
     if (session->only || hf_buf_len(out) - at <= NAME_MAX_LENGTH)
         return;
-    const uint32_t hash = hash_of(hf_span_from(hf_buf_span(out), at));
+    const uint32_t hash = hf_span_hash(hf_span_from(hf_buf_span(out), at));
     size_t keep = at + NAME_MAX_LENGTH - 9;
     while (keep > at && (hf_buf_span(out).p[keep] & 0xc0) == 0x80) /* no half of a character */
         keep--;

@@ -1,0 +1,155 @@
+/* tasks.c - which server made which task, so that whoever asks for it later finds that server.
+ *
+ * Task ids are the servers' own and pass unchanged, in both forms: 2025-11-25 (a result with a
+ * "task") and the extension of 2026-07-28 (a result whose resultType is "task"). Remembered is the
+ * server and never a runtime, so a reconnect changes nothing. The least lately used are forgotten.
+ */
+#include "core/state.h"
+
+enum {
+    TASKS_MAX = 10000,
+    ID_MAX = 256, /* bytes; a longer one is not remembered */
+    BUCKETS = 1024,
+};
+
+struct task {
+    struct hf_link in_bucket, by_use;
+    struct hf_link in_session;  /* in session->tasks */
+    struct hf_session *session; /* that it was made for; NULL: it has left */
+    struct hf_server *server;
+    char *id; /* JSON string in our own spelling */
+};
+
+struct hf_tasks {
+    struct hf_link buckets[BUCKETS];
+    struct hf_link by_use; /* the oldest first */
+    size_t count;
+};
+
+static struct hf_tasks *tasks_of(struct hf_engine *engine)
+{
+    if (engine->tasks)
+        return engine->tasks;
+    engine->tasks = hf_new(struct hf_tasks);
+    hf_link_init(&engine->tasks->by_use);
+    for (size_t i = 0; i < BUCKETS; i++)
+        hf_link_init(&engine->tasks->buckets[i]);
+    return engine->tasks;
+}
+
+static struct hf_link *bucket_of(struct hf_tasks *tasks, const char *id)
+{
+    return &tasks->buckets[hf_span_hash(hf_span_of(id)) % BUCKETS];
+}
+
+static void forget(struct hf_tasks *tasks, struct task *task)
+{
+    hf_unlink(&task->in_bucket);
+    hf_unlink(&task->by_use);
+    hf_unlink(&task->in_session);
+    tasks->count--;
+    hf_free(task->id);
+    hf_free(task);
+}
+
+static bool is_usable(struct hf_span raw_id)
+{
+    return hf_json_type(raw_id) == HF_JSON_STRING && raw_id.n <= ID_MAX;
+}
+
+static struct hf_span id_in(struct hf_span result)
+{
+    const struct hf_span task = hf_json_get(result, HF_SPAN("task"));
+    if (hf_json_string_is(hf_json_get(result, HF_SPAN("resultType")), HF_SPAN("task")))
+        return hf_json_get(result, HF_SPAN("taskId"));
+    return hf_json_get(task, HF_SPAN("taskId"));
+}
+
+void hf_task_made(const struct hf_call *call, struct hf_span result)
+{
+    const struct hf_span raw_id = id_in(result);
+    if (!is_usable(raw_id))
+        return;
+    struct hf_tasks *tasks = tasks_of(call->engine);
+    struct task *task = hf_new(struct task);
+    task->id = hf_spelling(raw_id);
+    task->server = call->slot->server;
+    task->session = call->session;
+    struct hf_link *bucket = bucket_of(tasks, task->id);
+    struct task *old;
+    HF_LIST_EACH_SAFE (old, bucket, struct task, in_bucket) {
+        if (old->server == task->server && strcmp(old->id, task->id) == 0)
+            forget(tasks, old);
+    }
+    hf_list_push_front(bucket, &task->in_bucket);
+    hf_list_push(&tasks->by_use, &task->by_use);
+    hf_list_push(&call->session->tasks, &task->in_session);
+    if (++tasks->count > TASKS_MAX)
+        forget(tasks, HF_LIST_FIRST(&tasks->by_use, struct task, by_use));
+}
+
+struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_id)
+{
+    struct hf_tasks *tasks = session->engine->tasks;
+    struct task *found = NULL, *task;
+    if (!tasks || !is_usable(raw_id))
+        return NULL;
+    char *id = hf_spelling(raw_id);
+    HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
+        if (strcmp(task->id, id) != 0 || !hf_session_uses(session, task->server))
+            continue;
+        /* two servers may have made the same: its own counts, else the newest */
+        if (!found || (task->session == session && found->session != session))
+            found = task;
+    }
+    hf_free(id);
+    if (!found)
+        return NULL;
+    hf_unlink(&found->by_use);
+    hf_list_push(&tasks->by_use, &found->by_use);
+    return found->server;
+}
+
+bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    struct hf_tasks *tasks = runtime->server->engine->tasks;
+    const struct hf_span raw_id = hf_json_get(msg->params, HF_SPAN("taskId"));
+    const struct task *task, *found = NULL;
+    if (!tasks || !hf_span_starts(msg->method, HF_SPAN("notifications/tasks")) ||
+        !is_usable(raw_id))
+        return false;
+    char *id = hf_spelling(raw_id);
+    HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
+        if (task->server == runtime->server && strcmp(task->id, id) == 0)
+            found = task;
+    }
+    hf_free(id);
+    /* a modern client polls: it hears nothing that it did not listen for */
+    if (found && found->session && found->session->has_greeted)
+        hf_send(found->session, 0, msg->text);
+    return found != NULL;
+}
+
+void hf_tasks_leave(struct hf_session *session)
+{
+    struct task *task;
+    HF_LIST_EACH_SAFE (task, &session->tasks, struct task, in_session) {
+        hf_unlink(&task->in_session);
+        task->session = NULL;
+    }
+}
+
+void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server)
+{
+    struct task *task;
+    if (!engine->tasks)
+        return;
+    HF_LIST_EACH_SAFE (task, &engine->tasks->by_use, struct task, by_use) {
+        if (!server || task->server == server)
+            forget(engine->tasks, task);
+    }
+    if (server)
+        return;
+    hf_free(engine->tasks);
+    engine->tasks = NULL;
+}
