@@ -320,8 +320,9 @@ void hf_distant_free(struct hf_distant *distant)
     if (!distant)
         return;
     hf_peer_free(distant->peer); /* tells nobody of what it aborts */
-    while (!hf_list_empty(&distant->exchanges))
-        end_exchange(HF_LIST_FIRST(&distant->exchanges, struct exchange, link));
+    struct exchange *exchange;
+    HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct exchange, link)
+        end_exchange(exchange);
     hf_strings_free(distant->headers);
     hf_free(distant->url);
     hf_shell_free_later(distant->shell, &distant->flush); /* one of its callbacks may be running */

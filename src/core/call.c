@@ -574,7 +574,7 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     const bool was_silent =
         runtime && runtime->last_byte_ms <= call->dispatched_ms &&
         engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
-    if (call->stage == HF_CALL_SENT)
+    if (runtime && call->stage == HF_CALL_SENT)
         cancel_at_server(call, reason);
     call->is_cancelled = true;
     if (call->slot)
