@@ -264,8 +264,10 @@ void hf_listen_via_gone(struct hf_session *session, uint64_t via)
 
 void hf_listen_drop_all(struct hf_session *session)
 {
-    while (!hf_list_empty(&session->listeners))
-        forget(session, HF_LIST_FIRST(&session->listeners, struct hf_listener, link));
+    struct hf_listener *listener;
+    HF_LIST_EACH_SAFE (listener, &session->listeners, struct hf_listener, link) {
+        forget(session, listener);
+    }
 }
 
 void hf_listen_end_all(struct hf_session *session)

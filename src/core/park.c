@@ -219,6 +219,7 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     round->question = (struct hf_saying) { hf_span_dup(hf_buf_span(&rest)), hf_buf_len(&rest), 0 };
     hf_buf_done(&rest);
     hf_park_keep(park, sizeof *round + round->question.length);
+    assert(park->rounds.prev); /* the list was made with its park */
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
     if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */

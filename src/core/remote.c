@@ -224,8 +224,10 @@ void hf_remote_init(struct hf_runtime *runtime)
 void hf_remote_done(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = &runtime->remote;
-    while (!hf_list_empty(&remote->posts))
-        hf_post_abort(HF_LIST_FIRST(&remote->posts, struct hf_post, link));
+    struct hf_post *post;
+    HF_LIST_EACH_SAFE (post, &remote->posts, struct hf_post, link) {
+        hf_post_abort(post);
+    }
     hf_timer_clear(&runtime->server->engine->timers, &remote->listen_again);
 }
 

@@ -84,8 +84,9 @@ void hf_task_made(const struct hf_call *call, struct hf_span result)
     hf_list_push_front(bucket, &task->in_bucket);
     hf_list_push(&tasks->by_use, &task->by_use);
     hf_list_push(&call->session->tasks, &task->in_session);
-    if (++tasks->count > TASKS_MAX)
-        forget(tasks, HF_LIST_FIRST(&tasks->by_use, struct task, by_use));
+    struct task *oldest = HF_LIST_FIRST(&tasks->by_use, struct task, by_use);
+    if (++tasks->count > TASKS_MAX && oldest)
+        forget(tasks, oldest);
 }
 
 struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_id)
