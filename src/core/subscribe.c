@@ -49,8 +49,9 @@ static void drop(struct hf_session *session, struct hf_subscription *sub)
 
 void hf_subscriptions_drop(struct hf_session *session, struct hf_link *list)
 {
-    while (!hf_list_empty(list))
-        drop(session, HF_LIST_FIRST(list, struct hf_subscription, link));
+    struct hf_subscription *sub;
+    HF_LIST_EACH_SAFE (sub, list, struct hf_subscription, link)
+        drop(session, sub);
 }
 
 static bool is_for(const struct hf_subscription *sub, const struct hf_server *server)

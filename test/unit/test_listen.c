@@ -272,11 +272,15 @@ TEST(when_holdfast_stops_every_listener_gets_its_result)
     listen_as(s.client, 5, "10", "{\"toolsListChanged\":true}");
     listen_as(s.client, 6, "11", "{\"resourceSubscriptions\":[\"a:1\"]}");
     listen_as(aggregate, 7, "12", "{\"toolsListChanged\":true}");
+    client_says(s.client,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" META
+                ",\"name\":\"echo\"}}"); /* it still has to drain */
     hf_engine_stop(s.w->engine, s.w->now_ms);
     settle(s.w);
     CHECK(is_graceful_end(s.client, 10) && answer_to(s.client, 10)->via == 5);
     CHECK(is_graceful_end(s.client, 11) && is_graceful_end(aggregate, 12));
     CHECK(answers_to(s.client, 10) == 1 && heard(s.client, CHANGED) == 0);
+    CHECK(child_got(s.first, "resources/unsubscribe") == 0); /* it is leaving anyway */
     listen_as(aggregate, 8, "13", "{\"toolsListChanged\":true}");
     CHECK(error_of(aggregate, 13) == -31001);
     world_end(s.w);
@@ -398,6 +402,36 @@ TEST(a_client_that_unsubscribes_does_not_cost_a_listener_its_updates)
     CHECK(has_result(old, 2) && child_got(s.first, "resources/unsubscribe") == 0);
     update(s.first, "a:1");
     CHECK(heard(s.client, UPDATED) == 1 && heard(old, UPDATED) == 0);
+    world_end(s.w);
+}
+
+TEST(a_client_of_both_eras_that_unsubscribes_keeps_what_it_listens_for)
+{
+    struct scene s = modern_scene();
+    struct client *both = greeted_client(s.w, NULL);
+    client_says(both, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+                      "\"params\":{\"uri\":\"a:1\"}}");
+    child_answers(s.first, "resources/subscribe", "{}");
+    listen_as(both, 0, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
+    client_says(both, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
+                      "\"params\":{\"uri\":\"a:1\"}}");
+    CHECK(has_result(both, 2) && child_got(s.first, "resources/unsubscribe") == 0);
+    world_end(s.w);
+}
+
+TEST(a_listener_that_comes_while_the_last_one_unsubscribes_is_subscribed_for_anew)
+{
+    struct scene s = modern_scene();
+    struct client *old = greeted_client(s.w, NULL);
+    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
+                     "\"uri\":\"a:1\"}}");
+    child_answers(s.first, "resources/subscribe", "{}");
+    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
+                     "\"params\":{\"uri\":\"a:1\"}}");
+    listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
+    CHECK(child_got(s.first, "resources/subscribe") == 1);
+    child_answers(s.first, "resources/unsubscribe", "{}");
+    CHECK(has_result(old, 2) && child_got(s.first, "resources/subscribe") == 2);
     world_end(s.w);
 }
 

@@ -229,7 +229,7 @@ TEST(tasks_of_a_removed_server_are_forgotten)
     make_legacy_task(&p, p.old, 1, "t");
     operate(p.w, p.legacy, HF_OP_REMOVE);
     ask_legacy(p.old, 2, "get", "t");
-    CHECK(error_of(p.old, 2) == -32602);
+    CHECK(error_of(p.old, 2) == -32602 && error_says(p.old, 2, "Unknown task"));
     world_end(p.w);
 }
 
