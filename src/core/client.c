@@ -273,7 +273,8 @@ static void take_uri(struct hf_session *session, const struct hf_method *method,
     }
     target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
     if (!target.server) {
-        hf_send_error(session, msg->id, -32002, "Resource not found: no server has resources");
+        hf_send_error(session, msg->id, session->is_taking_modern ? -32602 : -32002,
+                      "Resource not found: no server has resources");
     } else if (method->id == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
         hf_refuse(session, msg->id, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
                   "Clients of holdfast are subscribed to as many resources as it can follow; this "

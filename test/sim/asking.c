@@ -14,7 +14,10 @@ static struct request *new_request(struct sim *sim, struct client *client, enum 
                             .client = (int)(client - sim->clients),
                             .via = via_next(sim, client),
                             .sent_ms = sim->now_ms };
-    (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++client->next_id);
+    r->is_modern = client->is_modern;
+    r->person = client->is_modern && client->is_http ? below(sim, PERSONS) : 0;
+    int *next = r->person ? &client->persons_next_id[r->person] : &client->next_id;
+    (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++*next);
     if (!sim->is_calm && client->open_count && chance(sim, 3)) {
         struct request *twin = &sim->requests[client->open[below(sim, client->open_count)]];
         const bool greets = kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE;
@@ -40,8 +43,13 @@ static void begin_message(struct sim *sim, const struct request *r, const char *
     add_request(sim, r, method);
 }
 
-static void end_message(struct sim *sim, struct client *client)
+static void end_message(struct sim *sim, struct client *client, const struct request *r)
 {
+    if (r->is_modern) {
+        hf_buf_add_str(&sim->message, "\"_meta\":{");
+        modern_add_meta(sim, r);
+        hf_buf_add_char(&sim->message, '}');
+    }
     hf_buf_add_str(&sim->message, "}}");
     client_say(sim, client, 1, 0);
 }
@@ -58,6 +66,10 @@ static void add_name(struct sim *sim, const struct client *client, const struct 
 static void add_meta(struct sim *sim, const struct request *r)
 {
     hf_buf_printf(&sim->message, "\"_meta\":{\"_k\":%d", r->number);
+    if (r->is_modern) {
+        hf_buf_add_char(&sim->message, ',');
+        modern_add_meta(sim, r);
+    }
     if (chance(sim, 40))
         hf_buf_printf(&sim->message, ",\"progressToken\":%d", r->number);
     hf_buf_add_char(&sim->message, '}');
@@ -207,18 +219,20 @@ static void ask_list(struct sim *sim, struct client *client)
         return;
     r->part = (enum hf_part_id)below(sim, HF_PART_COUNT);
     begin_message(sim, r, hf_method(hf_part_traits(r->part)->list)->name);
-    end_message(sim, client);
+    end_message(sim, client, r);
 }
 
 void client_greet(struct sim *sim, struct client *client)
 {
-    struct request *r = new_request(sim, client, ASK_INITIALIZE);
+    struct request *r = new_request(sim, client, client->is_modern ? ASK_DISCOVER : ASK_INITIALIZE);
     if (!r)
         return;
-    begin_message(sim, r, "initialize");
-    hf_buf_printf(&sim->message, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{%s}",
-                  client->can_be_asked ? "\"sampling\":{},\"roots\":{},\"elicitation\":{}" : "");
-    end_message(sim, client);
+    begin_message(sim, r, client->is_modern ? "server/discover" : "initialize");
+    if (!client->is_modern)
+        hf_buf_printf(&sim->message, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{%s}",
+                      client->can_be_asked ? "\"sampling\":{},\"roots\":{},\"elicitation\":{}"
+                                           : "");
+    end_message(sim, client, r);
 }
 
 static void ask_ping(struct sim *sim, struct client *client)
@@ -227,7 +241,7 @@ static void ask_ping(struct sim *sim, struct client *client)
     if (!r)
         return;
     begin_message(sim, r, "ping");
-    end_message(sim, client);
+    end_message(sim, client, r);
     if (r->state == OPEN && client->session && !sim->has_failed)
         sim_broken(sim, PROMISE_P8, "a ping was not answered at once");
 }
@@ -239,8 +253,8 @@ static void ask_batch(struct sim *sim, struct client *client)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nothing\"}", "7"
     };
     unsigned owed = 0, nulls = 0;
-    if (!via_is_left(sim, client))
-        return;
+    if (!via_is_left(sim, client) || (client->is_modern && client->is_http))
+        return; /* in the last case the front refuses it */
     hf_buf_clear(&sim->message);
     for (uint32_t left = 2 + below(sim, 3); left > 0; left--) {
         struct instance *target = client->only ? client->only : sim->seats[below(sim, SERVERS)];
@@ -250,6 +264,8 @@ static void ask_batch(struct sim *sim, struct client *client)
             r = add_call(sim, client, ASK_PUT, target);
         else if (chance(sim, 70) && (r = new_request(sim, client, ASK_PING))) {
             add_request(sim, r, "ping");
+            if (r->is_modern)
+                add_meta(sim, r);
             hf_buf_add_str(&sim->message, "}}");
         }
         if (!r) {
@@ -267,9 +283,10 @@ static void ask_batch(struct sim *sim, struct client *client)
 static void ask_too_much(struct sim *sim, struct client *client)
 {
     struct hf_json_skim skim;
-    const struct request *r = client->is_http ? NULL : new_request(sim, client, ASK_PING);
+    struct request *r = client->is_http ? NULL : new_request(sim, client, ASK_PING);
     if (!r) /* over HTTP the front refuses it without us */
         return;
+    r->is_modern = false; /* as far as anybody can see */
     hf_buf_clear(&sim->message);
     hf_buf_printf(&sim->message, "{\"method\":\"tools/call\",\"params\":{\"id\":1},\"id\":%s}",
                   r->id);
@@ -305,6 +322,10 @@ static unsigned count_of_id(const struct sim *sim, const struct client *client, 
 
 void client_cancel(struct sim *sim, struct client *client, struct request *r)
 {
+    if (client->is_modern && client->is_http) {
+        modern_cancel(sim, client, r);
+        return;
+    }
     if (!via_is_left(sim, client))
         return;
     const bool ends =
@@ -371,7 +392,8 @@ static void talk_nonsense(struct sim *sim, struct client *client)
         { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", 0 },
     };
     const uint32_t i = below(sim, sizeof nonsense / sizeof *nonsense);
-    if (!via_is_left(sim, client))
+    const bool passes = !client->is_modern || !client->is_http || (i > 3 && i < 7);
+    if (!via_is_left(sim, client) || !passes) /* the front refuses it, or means something else */
         return;
     hf_buf_clear(&sim->message);
     hf_buf_add_str(&sim->message, nonsense[i].text);
@@ -384,6 +406,8 @@ static void call_some(struct sim *sim, struct client *client)
     enum request_kind kind = chance(sim, 75) ? ASK_PUT : ASK_IDEM;
     if (chance(sim, 40))
         kind = (enum request_kind)(ASK_PROMPT + below(sim, ASK_UNKNOWN - ASK_PROMPT + 1));
+    if (client->is_modern && !modern_knows(kind) && chance(sim, 80))
+        kind = ASK_READ;
     if (!target)
         return;
     const size_t i = (size_t)(target - sim->instances);

@@ -268,6 +268,10 @@ void check_books(struct sim *sim)
     const struct hf_session *session;
     HF_LIST_EACH (session, &sim->engine->sessions, struct hf_session, link) {
         tally.timers += armed(&session->settle);
+        const struct hf_park *park;
+        HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
+            tally.timers += armed(&park->timer);
+        }
     }
     if (tally.timers != sim->engine->timers.count)
         sim_broken(sim, PROMISE_INNER, "%zu timers are set, of which %zu have an owner",

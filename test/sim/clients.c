@@ -19,12 +19,16 @@ void client_open(struct sim *sim, struct client *client)
         return; /* such a client comes with its server and goes with it */
     *client = (struct client) { .next_id = client->next_id + 1, .can_be_asked = chance(sim, 60) };
     client->is_http = !sim->is_run && chance(sim, 50);
+    client->is_modern = chance(sim, 40);
     client->only = only && !only->removed ? only : NULL;
-    TRACE(sim, "client %d comes%s%s%s", (int)(client - sim->clients),
-          client->is_http ? " by HTTP" : "", client->only ? " to " : "",
-          client->only ? seat_names[client->only->seat] : "");
+    TRACE(sim, "%sclient %d comes%s%s%s", client->is_modern ? "modern " : "",
+          (int)(client - sim->clients), client->is_http ? " by HTTP" : "",
+          client->only ? " to " : "", client->only ? seat_names[client->only->seat] : "");
     client->session = hf_session_open(sim->engine, client->only ? client->only->server : NULL,
                                       client, sim->now_ms);
+    if (client->is_modern && client->is_http)
+        hf_session_set_modern(client->session);
+    sim->stats->modern_clients += client->is_modern;
     policy_give(sim, client);
 }
 
@@ -204,6 +208,9 @@ static void got_ask(struct sim *sim, struct client *client, uint64_t via, const 
 {
     int64_t id;
     const struct request *r = open_request(sim, hf_json_get(msg->params, HF_SPAN("_k")));
+    if (client->is_modern)
+        sim_broken(sim, PROMISE_P6, "client %d is modern, and was asked something",
+                   (int)(client - sim->clients));
     if (r)
         check_place(sim, client, r, via, "a question");
     if (!hf_json_int(msg->id, &id))

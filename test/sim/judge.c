@@ -261,6 +261,8 @@ static void judge_error(struct sim *sim, struct request *r, const struct hf_msg 
 
 void judge_answer(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
+    if (r->is_modern)
+        modern_judge(sim, r, msg);
     if (msg->kind == HF_MSG_ERROR) {
         judge_error(sim, r, msg);
         return;

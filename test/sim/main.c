@@ -116,6 +116,9 @@ static void add(struct stats *sum, const struct stats *one)
     sum->renewals += one->renewals;
     sum->vias += one->vias;
     sum->vias_gone += one->vias_gone;
+    sum->modern_clients += one->modern_clients;
+    sum->modern_requests += one->modern_requests;
+    sum->modern_cancels += one->modern_cancels;
     for (size_t i = 0; i < FAULT_COUNT; i++)
         sum->faults[i] += one->faults[i];
     for (size_t v = 0; v < VERB_COUNT; v++)
@@ -199,6 +202,10 @@ static void print_tables(const struct stats *s)
            "vanished %llu\n",
            (unsigned long long)s->exchanges, (unsigned long long)s->renewals,
            (unsigned long long)s->vias, (unsigned long long)s->vias_gone);
+    printf("# table: modern clients %llu, their requests %llu, of which they closed the stream of "
+           "%llu\n",
+           (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
+           (unsigned long long)s->modern_cancels);
     printf("# table: answers by code:");
     for (size_t i = 0; i < CODES; i++)
         if (s->code_count[i])

@@ -11,6 +11,7 @@
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
  *   checks.c    the promises, after every event      books.c      whether the books balance
  *   cells.c     which state × event happened         policies.c   what clients may use
+ *   modern_clients.c  clients of 2026-07-28
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
@@ -55,12 +56,13 @@ enum {
     PENDING_MAX = 48,
     SEGMENTS = 256,
     ASKS_MAX = 32,
-    CODES = 20,
+    CODES = 32,
     EXCHANGES = 512,
     STEPS = 12,
     SESSIONS_KNOWN = 128, /* by one host */
     STREAMS_KEPT = 16,    /* by one host, to be resumed */
     VIAS = 2048,
+    PERSONS = 2,
 };
 
 /* ---- what is counted over all seeds ---- */
@@ -69,6 +71,7 @@ struct stats {
     uint64_t seeds, events, spawns, deaths, calls, effects, unknowns, answers_after_death;
     uint64_t resends[HF_EVIDENCE_COUNT];
     uint64_t exchanges, renewals, vias, vias_gone;
+    uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
     int32_t code[CODES];
@@ -98,6 +101,7 @@ enum request_kind {
     ASK_UNKNOWN,
     ASK_LIST,
     ASK_INITIALIZE,
+    ASK_DISCOVER,
     ASK_PING,
 };
 enum request_state { OPEN, ANSWERED, CANCELLED, DROPPED };
@@ -117,6 +121,8 @@ struct request {
     double progress;
     bool repeatable, shares_its_id, knew_its_name, was_asked, may_be_extended;
     bool is_forbidden; /* its client may not use what it names */
+    bool is_modern;    /* it introduces itself */
+    unsigned person;   /* of those who share their client's session */
     bool said_undispatched;
     bool clocks_changed; /* its server got other settings meanwhile: its deadlines are not known */
     /* what the world knows */
@@ -328,8 +334,9 @@ struct client {
     struct hf_session *session; /* NULL: not there */
     struct instance *only;
     unsigned policy; /* which; 0: none */
-    bool is_finished, can_be_asked, is_http;
+    bool is_finished, can_be_asked, is_http, is_modern;
     int next_id;
+    int persons_next_id[PERSONS]; /* modern clients of one token share a session */
     int open[OPEN_MAX];
     unsigned open_count;
     unsigned null_answers; /* malformed messages it sent, answered under id null */
@@ -476,6 +483,14 @@ void client_cancel(struct sim *sim, struct client *client, struct request *reque
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
                             struct instance *target);
 void client_take_out(struct sim *sim, struct client *client, const struct request *r);
+
+/* modern_clients.c */
+/* The members of `_meta` that introduce a modern request; nothing for another; no comma behind. */
+void modern_add_meta(struct sim *sim, const struct request *r);
+void modern_cancel(struct sim *sim, struct client *client, struct request *request);
+void modern_vanish(struct sim *sim, struct client *client); /* a person does, streams and all */
+bool modern_knows(enum request_kind kind); /* else the revision has no such method any more */
+void modern_judge(struct sim *sim, const struct request *request, const struct hf_msg *msg);
 
 /* policies.c */
 void policy_give(struct sim *sim, struct client *client); /* perhaps none */

@@ -48,6 +48,10 @@ void via_vanish(struct sim *sim, struct client *client)
 {
     if (client->open_count == 0)
         return;
+    if (client->is_modern) {
+        modern_vanish(sim, client);
+        return;
+    }
     const uint64_t via = sim->requests[client->open[below(sim, client->open_count)]].via;
     TRACE(sim, "client %d: via %u vanishes", (int)(client - sim->clients), (unsigned)via);
     sim->vias[via].is_gone = true;

@@ -158,3 +158,19 @@ TEST(what_else_a_server_answers_passes_as_it_is)
     CHECK(error_of(c, 5) == -32601);
     world_end(s.w);
 }
+
+TEST(a_resource_that_no_server_has_is_not_found_in_the_words_of_its_clients_own_revision)
+{
+    struct scene s = scene();
+    struct client *c = open_client(s.w, NULL); /* this server declares no resources */
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
+                   "\"uri\":\"file:///a\"}}");
+    client_says(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{"
+                "\"uri\":\"file:///a\"," META "}}",
+                "");
+    settle(s.w);
+    CHECK(error_of(c, 1) == -32002 && error_of(c, 2) == -32602);
+    CHECK(answer_to(c, 2)->error_code == -32602);
+    world_end(s.w);
+}
