@@ -1,6 +1,8 @@
 /* stdio.c - see stdio.h. */
 #include "front/stdio.h"
+#include <string.h>
 #include "io/stream.h"
+#include "wire/jsonrpc.h"
 #include "wire/line.h"
 
 enum {
@@ -85,13 +87,21 @@ static void on_writable(void *context, unsigned events)
         write_waiting(context);
 }
 
+static bool is_one_line(const struct hf_span *pieces, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (memchr(pieces[i].p, '\n', pieces[i].n) || memchr(pieces[i].p, '\r', pieces[i].n))
+            return false;
+    return true;
+}
+
 /* Writes what it can of a large message at once; returns how many of its bytes went out. */
 static size_t write_direct(struct hf_stdio_front *front, const struct hf_span *pieces,
                            unsigned count, size_t length)
 {
     struct iovec parts[HF_PIECES_MAX];
     size_t written = 0;
-    if (length < DIRECT_AT || hf_buf_len(&front->waiting))
+    if (length < DIRECT_AT || hf_buf_len(&front->waiting) || !is_one_line(pieces, count))
         return 0;
     for (unsigned i = 0; i < count; i++)
         parts[i] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
@@ -109,12 +119,15 @@ static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
     for (unsigned i = 0; i < count; i++)
         length += pieces[i].n;
     size_t skip = write_direct(front, pieces, count, length);
-    bool fits = hf_buf_reserve(&front->waiting, length - skip + 1);
+    const size_t copied = length - skip;
+    bool fits = hf_buf_reserve(&front->waiting, copied + 1);
     for (unsigned i = 0; fits && i < count; i++) {
         const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
         skip -= gone;
         fits = hf_buf_try_add(&front->waiting, hf_span_from(pieces[i], gone));
     }
+    if (fits && copied) /* what came over HTTP may stand on many lines */
+        hf_msg_to_one_line(front->waiting.p + front->waiting.end - copied, copied);
     if (!fits || !hf_buf_try_add(&front->waiting, HF_SPAN("\n"))) {
         lose_client(front); /* cut off at the bound */
         return;

@@ -53,3 +53,15 @@ test('any_status_with_an_answer_to_our_id_in_its_body_is_that_answer', async (t)
   }
   await hf.finish();
 });
+
+// Some servers lay their JSON out for people. A client of stdio gets one message on one line all the same.
+for (const style of ['json', 'sse']) {
+  test(`a_message_on_many_lines_reaches_a_client_of_stdio_on_one_${style}`, async (t) => {
+    const server = await httpServer(t, { style, indent: '\r\n\t' });
+    const hf = await connectedTo(t, server, {}, { capabilities: { roots: {} } });
+    for (const words of ['short', 'long'.repeat(100_000)]) assert.equal(textOf(await hf.call('echo', { text: words })), words);
+    hf.onRequest = () => ({ result: { roots: [] } });
+    assert.match(textOf(await hf.call('ask', { key: 'k', method: 'roots/list' })), /"roots":\[\]/);
+    await hf.finish();
+  });
+}

@@ -23,6 +23,7 @@ export class EventStream {
     this.hello = hello; // opens with an empty event that carries the first id
     this.events = [];
     this.isOver = false;
+    this.indent = undefined; // JSON on many lines
     this.response = undefined;
   }
   idAfter(count) {
@@ -39,7 +40,7 @@ export class EventStream {
   }
   #write(message, count) {
     const id = this.hasIds ? `id: ${this.idAfter(count)}\n` : '';
-    this.response?.write(`${id}event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    this.response?.write(`${id}event: message\ndata: ${JSON.stringify(message, null, this.indent).replaceAll('\n', '\ndata: ')}\n\n`);
   }
   send(message) {
     this.events.push(message);
@@ -79,7 +80,7 @@ export class Exchange {
   }
   /** Any status with any body; an object travels as JSON. */
   status(code, { headers = {}, body = '' } = {}) {
-    const bytes = typeof body === 'string' ? body : JSON.stringify(body);
+    const bytes = typeof body === 'string' ? body : JSON.stringify(body, null, this.server.indent);
     const type = typeof body === 'string' ? 'text/plain' : 'application/json';
     this.response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(bytes), ...this.#headers(), ...headers });
     this.response.end(bytes);
@@ -100,6 +101,7 @@ export class Exchange {
   open({ hasIds = this.server.hasIds, hello } = {}) {
     if (this.stream) return this.stream;
     this.stream = new EventStream(randomUUID(), hasIds, hello);
+    this.stream.indent = this.server.indent;
     this.session?.streams.set(this.stream.key, this.stream);
     this.stream.attach(this.response, 0, this.#headers());
     return this.stream;
@@ -329,9 +331,9 @@ export class HttpServer extends Mcp {
    * hasGet: offers the standalone stream; isStateless: hands out no session; closesAfter: each answer ends its
    * connection; tls: { key, cert }; idleMs: closes idle connections.
    */
-  constructor({ unknown = 404, style = 'json', hasIds = false, hasGet = false, hasDelete = true, isStateless = false, closesAfter = false, tls, idleMs, ...mcp } = {}) {
+  constructor({ unknown = 404, style = 'json', hasIds = false, hasGet = false, hasDelete = true, isStateless = false, closesAfter = false, indent, tls, idleMs, ...mcp } = {}) {
     super(mcp);
-    Object.assign(this, { unknown, style, hasIds, hasGet, hasDelete, isStateless, closesAfter, tls, idleMs });
+    Object.assign(this, { unknown, style, hasIds, hasGet, hasDelete, isStateless, closesAfter, indent, tls, idleMs });
     this.path = '/mcp';
     this.front = undefined; // (x) => true if it answered: a balancer, a login page, an outage
   }
