@@ -17,7 +17,10 @@ enum {
     READS_A_TURN = 16, /* then the others have their turn */
     SPANS_A_WRITE = 256,
     STDERR_LINE_MAX = 4096,
-    IDLE_US = 50, /* a server that was silent this long is looked at before it is written to */
+    /* A server that was silent this long is looked at before it is written to. The look costs as
+     * much as the write: one that owes us an answer is at work, most likely, and has more time. */
+    IDLE_US = 50,
+    AT_WORK_US = 1000,
 };
 
 struct hf_child {
@@ -205,7 +208,8 @@ static void write_out(struct hf_child *child)
 /* Writes, unless an idle server's end is already on its way: then its exit decides. */
 static void write_if_it_lives(struct hf_child *child)
 {
-    const bool was_idle = clock_us() >= child->last_alive_us + IDLE_US;
+    const int patience_us = hf_runtime_is_owed(child->runtime) ? AT_WORK_US : IDLE_US;
+    const bool was_idle = clock_us() >= child->last_alive_us + patience_us;
     const enum hf_fate fate =
         was_idle && child->fate >= 0 && child->in_watch ? hf_fate_look(child->fate) : HF_FATE_NONE;
     if (fate == HF_FATE_NONE)

@@ -168,6 +168,8 @@ void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t 
 /* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
 size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms);
+/* Whether it was sent a request that it has not answered. */
+bool hf_runtime_is_owed(const struct hf_runtime *runtime);
 
 /* ---- remote servers: one exchange for each message ---- */
 

@@ -168,3 +168,10 @@ void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms)
         hf_timer_set(&engine->timers, &runtime->stall, now_ms + runtime->server->settings.stall_ms);
     }
 }
+
+/* Calls stand in the order in which they are written. */
+bool hf_runtime_is_owed(const struct hf_runtime *runtime)
+{
+    const struct hf_call *oldest = HF_LIST_FIRST(&runtime->calls, struct hf_call, link);
+    return oldest && oldest->stage == HF_CALL_SENT;
+}

@@ -17,9 +17,9 @@ enum {
     TRAILERS_MAX = 4096,
 };
 
-/* The sum of its kinds for each ASCII character. */
+/* The sum of its kinds for each byte; those above ASCII are only good in values. */
 /* clang-format off */
-static const unsigned char kinds[128] = {
+static const unsigned char kinds[256] = {
      0,  0,  0,  0,  0,  0,  0,  0,  0,  2,  0,  0,  0,  0,  0,  0, /* controls: only the tab */
      0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
      2, 15,  6,  3, 15, 15, 15, 15,  6,  6, 15, 15,  6, 15, 15,  6, /*  !"#$%&'()*+,-./ */
@@ -28,13 +28,20 @@ static const unsigned char kinds[128] = {
     15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 14,  6, 14,  7, 15, /* PQRSTUVWXYZ[\]^_ */
      7, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, /* `abcdefghijklmno */
     15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,  6,  7,  6, 15,  0, /* pqrstuvwxyz{|}~. */
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
+     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
 };
 /* clang-format on */
 
 static bool is(char c, unsigned kind)
 {
-    const unsigned char byte = (unsigned char)c;
-    return (byte < sizeof kinds ? kinds[byte] : VALUE) & kind;
+    return kinds[(unsigned char)c] & kind;
 }
 
 /* How many bytes from the front on are of that kind. */
