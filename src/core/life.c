@@ -210,7 +210,8 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
 static void report_loss(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
-    if (runtime == slot->attempt && runtime->may_die_of_probe && runtime->has_exited) {
+    const bool is_dead = runtime->has_exited || runtime->is_silent;
+    if (runtime == slot->attempt && runtime->may_die_of_probe && is_dead) {
         slot->attempt = NULL; /* it does not bear the question */
         runtime->server->era = HF_ERA_LEGACY;
         hf_slot_begin_attempt(slot, slot->attempt_is_extra);

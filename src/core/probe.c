@@ -4,7 +4,8 @@
  * What was learned is remembered, and asked again when it stops being true. A legacy server may
  * stay silent on the question: the silence counts from its first sign of life. One that exits on
  * it, also after its silence was taken for an answer, is started again without it, and that is
- * nobody's failure. */
+ * nobody's failure. One that is modern and slow is waited for longer the next time; one that is
+ * said to be modern is never taken for anything else. */
 #include "core/state.h"
 
 bool hf_probe_may_help(const struct hf_runtime *runtime)
@@ -13,29 +14,41 @@ bool hf_probe_may_help(const struct hf_runtime *runtime)
            !runtime->remote.is_renewing && !runtime->remote.is_sse;
 }
 
-void hf_probe_begin(struct hf_runtime *runtime)
+/* Of the time that the whole start has, what is left must do for the older greeting. */
+static uint64_t patience_ms(const struct hf_server *server)
+{
+    const struct hf_settings *settings = &server->settings;
+    const uint64_t most = settings->start_timeout_ms / 2;
+    const uint64_t wanted = server->probe_late_ms < most ? server->probe_late_ms : most;
+    return wanted > settings->era_probe_ms ? wanted : settings->era_probe_ms;
+}
+
+static void arm(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    runtime->may_die_of_probe = runtime->machine.state == HF_RUNTIME_SPAWNING &&
-                                runtime->server->settings.era == HF_ERA_UNKNOWN;
+    hf_timer_set(&engine->timers, &runtime->probe, engine->now_ms + patience_ms(runtime->server));
+}
+
+void hf_probe_begin(struct hf_runtime *runtime)
+{
+    const struct hf_settings *settings = &runtime->server->settings;
+    runtime->may_die_of_probe =
+        runtime->machine.state == HF_RUNTIME_SPAWNING && settings->era == HF_ERA_UNKNOWN;
     hf_runtime_event(runtime, HF_RUNTIME_EV_PROBE);
     hf_free(runtime->remote.session_id); /* given with an initialize that was not accepted */
     runtime->remote.session_id = NULL;
     runtime->was_probed = runtime->is_probing = true;
     (void)hf_call_ours(runtime, HF_FOR_PROBE, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
-    if (!runtime->is_remote)
-        hf_timer_set(&engine->timers, &runtime->probe,
-                     engine->now_ms + runtime->server->settings.era_probe_ms);
+    if (!runtime->is_remote && settings->era == HF_ERA_UNKNOWN)
+        arm(runtime);
 }
 
 void hf_probe_sign_of_life(struct hf_runtime *runtime)
 {
-    struct hf_engine *engine = runtime->server->engine;
     if (!runtime->is_probing || runtime->has_shown_life || !runtime->probe.at_ms)
         return;
     runtime->has_shown_life = true;
-    hf_timer_set(&engine->timers, &runtime->probe,
-                 engine->now_ms + runtime->server->settings.era_probe_ms);
+    arm(runtime);
 }
 
 void hf_probe_is_legacy(struct hf_runtime *runtime)
@@ -109,12 +122,13 @@ static bool is_modern_answer(const struct hf_msg *msg)
 }
 
 /* It said what it is after we had taken its silence for an answer. */
-static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg)
+static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg, uint64_t took_ms)
 {
     struct hf_slot *slot = runtime->slot;
-    if (!is_modern_answer(msg))
+    if (!is_modern_answer(msg) || runtime->server->settings.era != HF_ERA_UNKNOWN)
         return;
     runtime->server->era = HF_ERA_MODERN;
+    runtime->server->probe_late_ms = 2 * took_ms; /* else its next process would be late as well */
     if (runtime == slot->attempt)
         hf_slot_attempt_anew(slot);
 }
@@ -122,20 +136,27 @@ static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg)
 void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
+    const uint64_t took_ms = call->engine->now_ms - call->dispatched_ms;
+    const bool is_modern = is_modern_answer(msg);
+    const struct hf_msg other = {
+        .kind = HF_MSG_ERROR,
+        .error =
+            HF_SPAN("{\"code\":-32022,\"message\":\"it does not speak " HF_MODERN_VERSION "\"}"),
+    };
     hf_call_end(call);
     runtime->may_die_of_probe = false;
     if (!runtime->is_probing || runtime->machine.state != HF_RUNTIME_PROBING) {
-        answered_late(runtime, msg);
+        answered_late(runtime, msg, took_ms);
         return;
     }
-    if (!is_modern_answer(msg)) {
+    if (!is_modern && runtime->server->settings.era != HF_ERA_MODERN) {
         hf_probe_is_legacy(runtime);
         return;
     }
     runtime->is_probing = false;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->probe);
-    if (msg->kind != HF_MSG_RESULT) {
-        hf_hello_give_up(runtime, "server/discover", msg);
+    if (msg->kind != HF_MSG_RESULT || !is_modern) {
+        hf_hello_give_up(runtime, "server/discover", msg->kind == HF_MSG_RESULT ? &other : msg);
         return;
     }
     runtime->server->era = HF_ERA_MODERN;

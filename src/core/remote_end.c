@@ -32,8 +32,9 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
     const bool was_probe = call->purpose == HF_FOR_PROBE;
+    const char *asked = call->method->name;
     hf_call_end(call);
-    if (was_probe && says_other_era(end->status)) {
+    if (was_probe && says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
         hf_probe_is_legacy(runtime);
         return;
     }
@@ -45,9 +46,9 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
         return;
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
-        hf_server_reason(server, "auth required (HTTP %d to initialize)", end->status);
+        hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
     else if (end->is_whole)
-        hf_server_reason(server, "HTTP %d to initialize, and no answer in it", end->status);
+        hf_server_reason(server, "HTTP %d to %s, and no answer in it", end->status, asked);
     else
         hf_server_reason(server, "%s", end->why);
     hf_remote_lost(runtime);

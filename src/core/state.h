@@ -174,9 +174,10 @@ struct hf_server {
     struct hf_settings settings;
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
-    bool needs_auth;   /* its door wants credentials that it was not given */
-    enum hf_era era;   /* as last learned */
-    bool is_forgotten; /* removed and gone; freed after the sessions that came for it alone */
+    bool needs_auth;        /* its door wants credentials that it was not given */
+    enum hf_era era;        /* as last learned */
+    uint64_t probe_late_ms; /* how long it may be silent on that question; 0: as set */
+    bool is_forgotten;      /* removed and gone; freed after the sessions that came for it alone */
     unsigned own_sessions;
     char *problem;
     bool problem_may_pass;

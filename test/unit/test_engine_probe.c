@@ -102,3 +102,83 @@ TEST(a_server_said_to_be_modern_is_never_taken_for_a_legacy_one)
     CHECK(spawns_of(w, server) == 2 && asked(w, server) == 1);
     world_end(w);
 }
+
+static const char discovered[] =
+    "{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\"resultType\":\"complete\"}";
+
+TEST(a_server_said_to_be_modern_may_be_silent_for_as_long_as_its_start_may_take)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_MODERN);
+    advance(w, 100000);
+    CHECK(child_got(newest_child(w, server), "initialize") == 0 && asked(w, server) == 1);
+    child_answers(newest_child(w, server), "server/discover", discovered);
+    settle(w);
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 1);
+    world_end(w);
+}
+
+TEST(a_server_said_to_be_modern_that_says_otherwise_is_not_greeted_the_older_way)
+{
+    static const char *const others[] = { "{}", "{\"supportedVersions\":[\"2099-01-01\"]}" };
+    for (size_t i = 0; i < 3; i++) {
+        struct world *w = world_new();
+        struct hf_server *server = unknown_server(w, HF_ERA_MODERN);
+        if (i == 2)
+            child_answers_error(newest_child(w, server), "server/discover", -32601, "what?");
+        else
+            child_answers(newest_child(w, server), "server/discover", others[i]);
+        settle(w);
+        CHECK(IS(server, PERMANENTLY_FAILED));
+        CHECK(child_got(newest_child(w, server), "initialize") == 0);
+        CHECK(span_has(hf_span_of(status_of(server).last_reason), "server/discover failed"));
+        world_end(w);
+    }
+}
+
+TEST(a_modern_server_that_answers_the_question_too_late_is_waited_for_longer_the_next_time)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    advance(w, 7000);
+    REQUIRE(child_got(newest_child(w, server), "initialize") == 1);
+    child_answers(newest_child(w, server), "server/discover", discovered);
+    settle(w);
+    REQUIRE(spawns_of(w, server) == 2 && asked(w, server) == 1);
+    advance(w, 7000);
+    CHECK(child_got(newest_child(w, server), "initialize") == 0);
+    child_answers(newest_child(w, server), "server/discover", discovered);
+    settle(w);
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 2);
+    CHECK(status_of(server).failures_k == 0);
+    world_end(w);
+}
+
+/* It must not wait for ever: the program may be an older one by now. */
+TEST(the_longer_wait_leaves_time_for_the_older_greeting)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    advance(w, 100000);
+    child_answers(newest_child(w, server), "server/discover", discovered);
+    settle(w);
+    REQUIRE(spawns_of(w, server) == 2 && asked(w, server) == 1);
+    advance(w, 59999);
+    CHECK(child_got(newest_child(w, server), "initialize") == 0);
+    advance(w, 1);
+    CHECK(child_got(newest_child(w, server), "initialize") == 1);
+    world_end(w);
+}
+
+TEST(one_that_closes_its_stdout_on_the_question_is_started_again_without_it_as_well)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    manners_of(w, server)->mute = false;
+    newest_child(w, server)->manners.keeps_on_eof = true;
+    child_falls_silent(newest_child(w, server));
+    advance(w, 100000); /* its exit is not waited for for ever */
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 2 && asked(w, server) == 0);
+    CHECK(status_of(server).failures_k == 0);
+    world_end(w);
+}
