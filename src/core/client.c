@@ -411,11 +411,13 @@ static void take_request(struct hf_session *session, const struct hf_msg *msg)
 
 /* ---- what comes back for a client ---- */
 
-static bool says_not_found(const struct hf_msg *msg)
+/* In the words of its server's era. */
+static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)
 {
     int64_t code;
     return msg->kind == HF_MSG_ERROR &&
-           hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) && code == -32002;
+           hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+           (code == -32002 || (code == -32602 && call->runtime->is_modern));
 }
 
 void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
@@ -424,7 +426,7 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     struct hf_server *server = call->slot->server;
     const enum hf_method_id method = call->method->id;
     if (method == HF_METHOD_RESOURCES_READ && call->is_guess && !call->park &&
-        says_not_found(msg)) {
+        says_not_found(call, msg)) {
         struct hf_server *next = next_with_resources(session, server);
         struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;
         if (slot) {
@@ -472,20 +474,23 @@ static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
         hf_call_cancel(found, hf_json_get(msg->params, HF_SPAN("reason")));
 }
 
-static void tell_servers(struct hf_session *session, struct hf_span text)
+static void tell_servers(struct hf_session *session, enum hf_method_id method, struct hf_span text)
 {
     struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
         const struct hf_slot *slot =
             hf_session_uses(session, server) ? hf_slot_for(server, session, false) : NULL;
-        if (slot && slot->current)
-            hf_mention(slot->current, text);
+        if (slot && slot->current &&
+            !(slot->current->is_modern && method == HF_METHOD_ROOTS_CHANGED))
+            hf_mention(slot->current,
+                       text); /* the modern era asks for the roots where it needs them */
     }
 }
 
 static void take_notification(struct hf_session *session, const struct hf_msg *msg)
 {
-    switch (hf_method_find(msg->method)->id) {
+    const enum hf_method_id method = hf_method_find(msg->method)->id;
+    switch (method) {
     case HF_METHOD_INITIALIZED: break; /* servers heard ours */
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
     case HF_METHOD_PROGRESS: { /* of something a server asked of it */
@@ -495,10 +500,10 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
         }
         break;
     }
-    case HF_METHOD_ROOTS_CHANGED: tell_servers(session, msg->text); break;
+    case HF_METHOD_ROOTS_CHANGED: tell_servers(session, method, msg->text); break;
     default:
         if (session->only)
-            tell_servers(session, msg->text);
+            tell_servers(session, method, msg->text);
         break;
     }
 }

@@ -233,10 +233,13 @@ struct two {
     struct client *c;
 };
 
-static struct two two_with_resources(void)
+static struct two two_with_resources_of(enum hf_era first)
 {
     struct two t = { .w = world_new() };
-    t.a = add_server(t.w, "a", default_settings());
+    struct hf_settings settings = default_settings();
+    settings.era = first;
+    t.a = add_server(t.w, "a", settings);
+    manners_of(t.w, t.a)->is_modern = first == HF_ERA_MODERN;
     t.b = add_server(t.w, "b", default_settings());
     manners_of(t.w, t.a)->resources = "[{\"uri\":\"x:1\",\"name\":\"one\"}]";
     manners_of(t.w, t.b)->resources = "[{\"uri\":\"x:2\",\"name\":\"two\"}]";
@@ -244,6 +247,11 @@ static struct two two_with_resources(void)
     settle(t.w);
     t.c = greeted_client(t.w, NULL);
     return t;
+}
+
+static struct two two_with_resources(void)
+{
+    return two_with_resources_of(default_settings().era);
 }
 
 static void read_resource(struct client *c, int id, const char *uri)
@@ -283,6 +291,18 @@ TEST(a_resource_nobody_lists_is_asked_of_each_in_order_until_one_has_it)
     child_answers_error(a, "resources/read", -32603, "disk on fire");
     CHECK(error_of(t.c, 3) == -32603); /* any other error is an answer */
     world_end(t.w);
+}
+
+TEST(a_resource_that_a_modern_server_does_not_have_is_asked_of_the_next)
+{
+    for (int is_modern = 0; is_modern < 2; is_modern++) {
+        struct two t = two_with_resources_of(is_modern ? HF_ERA_MODERN : HF_ERA_LEGACY);
+        read_resource(t.c, 1, "y:9");
+        child_answers_error(newest_child(t.w, t.a), "resources/read", -32602, "not found");
+        CHECK(child_got(newest_child(t.w, t.b), "resources/read") == (size_t)is_modern);
+        CHECK(error_of(t.c, 1) == (is_modern ? 0 : -32602));
+        world_end(t.w);
+    }
 }
 
 TEST(a_resource_that_its_own_server_lists_but_does_not_find_is_not_asked_of_others)
@@ -384,5 +404,23 @@ TEST(what_a_client_makes_us_remember_is_bounded_and_given_back)
                 uri, uri);
     CHECK(error_of(c, 1) == -31005 && data_is(c, 1, "reason", "\"client_keeps_too_much\""));
     hf_free(uri);
+    world_end(w);
+}
+
+/* The modern era has no such notification: its servers ask for the roots where they need them. */
+TEST(a_change_of_roots_is_not_told_to_modern_servers)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_MODERN;
+    struct hf_server *server = add_server(w, "s", settings);
+    manners_of(w, server)->is_modern = true;
+    settle(w);
+    struct client *c = greeted_client_with(w, server, "{\"roots\":{}}");
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/other\"}");
+    settle(w);
+    CHECK(child_got(newest_child(w, server), "notifications/roots/list_changed") == 0);
+    CHECK(child_got(newest_child(w, server), "notifications/other") == 1);
     world_end(w);
 }
