@@ -35,6 +35,18 @@ static void fail_plainly(struct hf_call *call, int code, const char *text)
     hf_call_end(call);
 }
 
+static void fail_unanswered(struct hf_call *call)
+{
+    fail_plainly(call, -32603,
+                 "The server needed input, and the client closed its side before it gave it");
+}
+
+void hf_input_finished(struct hf_session *session)
+{
+    while (!hf_list_empty(&session->questions))
+        fail_unanswered(HF_LIST_FIRST(&session->questions, struct hf_question, link)->call);
+}
+
 /* ---- asking ---- */
 
 static void ask(struct hf_call *call, struct hf_span key, struct hf_span request)
@@ -134,9 +146,18 @@ bool hf_input_required(struct hf_call *call, const struct hf_msg *msg)
                      "The server needs input that this client did not say it can give");
         return true;
     }
+    struct hf_json_iter first = hf_json_iter(requests);
+    if (call->session->is_finished && hf_json_next(&first)) { /* it says nothing any more */
+        fail_unanswered(call);
+        return true;
+    }
     hf_call_pause(call);
     hf_free(call->input_state);
     call->input_state = hf_json_type(state) == HF_JSON_STRING ? hf_span_dup(state) : NULL;
+    if (call->engine->is_stopping || !hf_slot_is_offered(call->slot->machine.state)) {
+        hf_call_refuse_by_state(call); /* whatever the client would say, nobody could be told */
+        return true;
+    }
     for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);)
         ask(call, it.key, it.value);
     if (!is_open(call))

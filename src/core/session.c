@@ -173,23 +173,31 @@ void hf_session_finish(struct hf_session *session, uint64_t now_ms)
     hf_set_now(session->engine, now_ms);
     session->is_finished = true;
     hf_parks_drop(session, "the client has finished");
+    hf_input_finished(session);
     hf_listen_end_all(session);
     hf_session_maybe_settle(session);
+}
+
+static struct hf_call *dispatched_call(const struct hf_session *session)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->stage >= HF_CALL_WRITING)
+            return call;
+    }
+    return NULL;
 }
 
 void hf_session_timer(struct hf_session *session)
 {
     struct hf_engine *engine = session->engine;
-    if (engine->now_ms >= drain_end(session)) {
-        struct hf_call *call;
-        HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
-            if (call->stage >= HF_CALL_WRITING)
-                hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
-                             "The client closed its side and the call to \"%s\" did not answer "
-                             "within drainMs. It may still run: check its effect.",
-                             call->slot->server->name);
-        }
-    }
+    struct hf_call *call; /* ending one may end others: from the start again each time */
+    if (engine->now_ms >= drain_end(session))
+        while ((call = dispatched_call(session)))
+            hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
+                         "The client closed its side and the call to \"%s\" did not answer "
+                         "within drainMs. It may still run: check its effect.",
+                         call->slot->server->name);
     bool waits = false;
     const struct hf_call *each;
     HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
