@@ -19,6 +19,17 @@ static size_t armed(const struct hf_timer *timer)
     return timer->at_ms != 0;
 }
 
+/* A modern server wants to know something, and a client that still speaks was asked. */
+static bool is_asked(const struct hf_call *call)
+{
+    const struct hf_question *question;
+    HF_LIST_EACH (question, &call->session->questions, struct hf_question, link) {
+        if (question->call == call)
+            return !call->session->is_finished && hf_slot_is_offered(call->slot->machine.state);
+    }
+    return false;
+}
+
 static void check_call_table(struct sim *sim, struct tally *tally)
 {
     const struct hf_engine *engine = sim->engine;
@@ -32,6 +43,8 @@ static void check_call_table(struct sim *sim, struct tally *tally)
         if (call->stage != HF_CALL_ENDED)
             tally->bytes += call->text_length;
         tally->held += call->stage == HF_CALL_HELD;
+        if (call->stage == HF_CALL_ASKING && !call->park && !is_asked(call))
+            sim_broken(sim, PROMISE_P1, "a call waits for answers that nobody was asked for");
         if (call->stage == HF_CALL_ENDED && call->timer.at_ms)
             sim_broken(sim, PROMISE_INNER, "a call that ended still has a timer");
     }
@@ -93,7 +106,7 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
     }
     tally->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                      armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                     armed(&runtime->remote.listen_again);
+                     armed(&runtime->remote.listen_again) + armed(&runtime->ear.timer);
     if (runtime->is_remote)
         check_posts(sim, runtime, tally);
     if (state == HF_RUNTIME_DRAINING && runtime->in_flight == 0)

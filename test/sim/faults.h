@@ -1,4 +1,5 @@
-/* faults.h - what goes wrong with remote servers, and how exchanges with them end. */
+/* faults.h - what goes wrong with remote servers, how exchanges with them end, and what modern
+ * servers are met with. */
 #ifndef HF_TEST_FAULTS_H
 #define HF_TEST_FAULTS_H
 
@@ -73,5 +74,20 @@ enum fault { FAULTS(FAULT_ENUM) FAULT_COUNT };
 #define FATE_ENUM(id, name) FATE_##id,
 enum fate { FATES(FATE_ENUM) FATE_COUNT };
 enum { VERB_COUNT = HF_POST_GOODBYE + 1 };
+
+#define MODERN(X) /* what modern servers, and the question which era one speaks, were met with */  \
+    X(SERVERS, "servers that are modern or both")                                                  \
+    X(UPGRADES, "replaced in place by one of another era")                                         \
+    X(PROBES, "questions which era it speaks")                                                     \
+    X(PROBE_SILENCES, "of which met with silence")                                                 \
+    X(PROBE_DEATHS, "with an exit")                                                                \
+    X(PROBE_ODDITIES, "with an odd answer")                                                        \
+    X(ROUNDS, "rounds of input")                                                                   \
+    X(RETRIES, "retries with it")                                                                  \
+    X(LISTENS, "listens")                                                                          \
+    X(ACKNOWLEDGED, "of which acknowledged")                                                       \
+    X(LISTENS_ENDED, "refused or ended by the server")
+#define MODERN_ENUM(id, name) MODERN_##id,
+enum modern { MODERN(MODERN_ENUM) MODERN_COUNT };
 
 #endif

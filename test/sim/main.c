@@ -121,6 +121,8 @@ static void add(struct stats *sum, const struct stats *one)
     sum->modern_cancels += one->modern_cancels;
     for (size_t i = 0; i < FAULT_COUNT; i++)
         sum->faults[i] += one->faults[i];
+    for (size_t i = 0; i < MODERN_COUNT; i++)
+        sum->modern[i] += one->modern[i];
     for (size_t v = 0; v < VERB_COUNT; v++)
         for (size_t f = 0; f < FATE_COUNT; f++)
             sum->fates[v][f] += one->fates[v][f];
@@ -206,7 +208,15 @@ static void print_tables(const struct stats *s)
            "%llu\n",
            (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
            (unsigned long long)s->modern_cancels);
-    printf("# table: answers by code:");
+    static const char *const modern_names[] = {
+#define NAME(id, name) name,
+        MODERN(NAME)
+#undef NAME
+    };
+    printf("# table: the modern era:");
+    for (size_t i = 0; i < MODERN_COUNT; i++)
+        printf("%s %s %llu", i ? "," : "", modern_names[i], (unsigned long long)s->modern[i]);
+    printf("\n# table: answers by code:");
     for (size_t i = 0; i < CODES; i++)
         if (s->code_count[i])
             printf(" %d:%llu", (int)s->code[i], (unsigned long long)s->code_count[i]);

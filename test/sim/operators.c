@@ -15,7 +15,6 @@ struct hf_settings operator_settings(struct sim *sim)
     s.start_timeout_ms = PICK(sim, 50, 5000, 120000);
     s.list_wait_ms = PICK(sim, 0, 100, 10000);
     s.relist_ms = PICK(sim, 0, 1000, 300000);
-    s.era = chance(sim, 70) ? HF_ERA_LEGACY : HF_ERA_UNKNOWN;
     s.era_probe_ms = PICK(sim, 1, 50, 5000);
     s.reconnect.min_ms = PICK(sim, 0, 1, 250, 1500, 4000);
     s.reconnect.max_ms = PICK(sim, 0, 1000, 30000, 30000);
@@ -111,6 +110,8 @@ struct instance *operator_add(struct sim *sim, int seat)
     instance->has_logging = chance(sim, 50);
     instance->close_ms = close_bound(&instance->settings);
     instance->is_remote = chance(sim, 50);
+    modern_init(sim, instance);
+    instance->settings.era = modern_era(sim, instance);
     if (instance->is_remote)
         host_init(sim, &instance->host);
     if (instance->is_remote && chance(sim, 50))
@@ -168,6 +169,7 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
     TRACE(sim, "operator changes %s", seat_names[instance->seat]);
     settings.isolation = instance->settings.isolation; /* a reload that changes it adds anew */
     settings.prefix = instance->settings.prefix;
+    settings.era = restart ? modern_era(sim, instance) : instance->settings.era;
     settings.transport = instance->settings.transport;
     settings.refused_status = instance->settings.refused_status; /* it was vouched for, or not */
     instance->settings = settings;

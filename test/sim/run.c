@@ -62,7 +62,7 @@ static void begin(struct sim *sim, uint64_t seed)
     for (size_t i = 0; i < EXCHANGES; i++)
         sim->exchanges[i].in_use = false;
     sim->limits.max_message_bytes = PICK(sim, 6000, 6000, 1 << 20);
-    sim->limits.max_buffered_bytes = chance(sim, 6) ? 4000 : 1 << 26;
+    sim->limits.max_buffered_bytes = chance(sim, 6) ? 6000 : 1 << 26;
     sim->limits.max_depth = 64;
     sim->limits.page_bytes = PICK(sim, 100, 1000000);
     sim->client_weight = PICK(sim, 8, 20, 40);
@@ -122,6 +122,8 @@ static void chaos(struct sim *sim)
             kill_one(sim);
         if (chance(sim, sim->host_weight))
             meddle_with_one(sim);
+        if (chance(sim, 1))
+            modern_upgrade(sim, &sim->instances[below(sim, sim->instance_count)]);
         if (dice < sim->operator_weight)
             operator_act(sim);
         else if (dice < sim->operator_weight + sim->client_weight)
@@ -155,7 +157,7 @@ static bool exchanges_rest(const struct sim *sim)
 /* No news on its way, one runtime for each connected slot, and no other. */
 static bool is_at_rest(const struct sim *sim)
 {
-    if (!shell_is_quiet(sim) || !exchanges_rest(sim))
+    if (!shell_is_quiet(sim) || !exchanges_rest(sim) || !modern_listens_as_wanted(sim))
         return false;
     for (unsigned i = 0; i < sim->instance_count; i++) {
         const struct instance *instance = &sim->instances[i];

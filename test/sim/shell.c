@@ -101,7 +101,11 @@ static void deliver_news(struct sim *sim, struct child *child)
     switch (news) {
     case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, sim->now_ms); break;
     case NEWS_NO_EXEC: hf_runtime_no_exec(runtime, "no such file", sim->now_ms); break;
-    case NEWS_EXITED: hf_runtime_exited(runtime, child->wait_status, sim->now_ms); break;
+    case NEWS_EXITED:
+        modern_before_exit(sim, child);
+        hf_runtime_exited(runtime, child->wait_status, sim->now_ms);
+        modern_after_exit(sim);
+        break;
     case NEWS_TREE_GONE: hf_runtime_tree_gone(runtime, sim->now_ms); break;
     }
     shell_end(sim);

@@ -6,6 +6,7 @@
  *   world.c     children: pipes, deaths              talk.c       what children say
  *   hosts.c     exchanges with remote servers        serve.c      what those answer
  *   meddle.c    how those forget and restart         faults.c     which faults happened
+ *   modern_servers.c  what modern ones say, and on what terms
  *   asking.c    what clients ask                     clients.c    how they come, go and get
  *   vias.c      clients over HTTP                    operators.c  settings and switches
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
@@ -63,6 +64,7 @@ enum {
     STREAMS_KEPT = 16,    /* by one host, to be resumed */
     VIAS = 2048,
     PERSONS = 2,
+    LISTENS_MAX = 4, /* of one child, before it says no to another */
 };
 
 /* ---- what is counted over all seeds ---- */
@@ -72,6 +74,7 @@ struct stats {
     uint64_t resends[HF_EVIDENCE_COUNT];
     uint64_t exchanges, renewals, vias, vias_gone;
     uint64_t modern_clients, modern_requests, modern_cancels;
+    uint64_t modern[MODERN_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
     int32_t code[CODES];
@@ -143,6 +146,10 @@ struct request {
     unsigned nothings;     /* sends of which not one byte left us, as it turned out */
     bool may_have_arrived; /* its last byte left us, or nobody can tell */
     int late_status;       /* a 4xx that followed its effect; 0: none */
+    /* at modern servers */
+    unsigned rounds; /* of input that it was answered with */
+    unsigned round;  /* that its last send answered; 0: none */
+    unsigned asked;  /* keys of the newest round */
 };
 
 /* Whoever has it: another server than its target may be asked, and then the next. */
@@ -158,7 +165,11 @@ struct known { /* a session that a host knows */
     bool is_of_calm, was_told, has_parted;
 };
 
-enum what { SAY_HELLO, SAY_LIST, SAY_RESULT, SAY_DONE };
+enum speaks { SPEAKS_LEGACY, SPEAKS_MODERN, SPEAKS_BOTH };
+/* What a legacy server does when it is asked which era it speaks. */
+enum on_probe { PROBE_FAILS, PROBE_ODD, PROBE_SILENT, PROBE_KILLS };
+
+enum what { SAY_HELLO, SAY_DISCOVER, SAY_LIST, SAY_RESULT, SAY_INPUT, SAY_NO_HELLO, SAY_DONE };
 struct pending {     /* an answer it still owes */
     uint64_t due_ms; /* UINT64_MAX: never, unless it comes to its senses */
     uint64_t id;
@@ -166,7 +177,8 @@ struct pending {     /* an answer it still owes */
     enum hf_part_id part;
     int request;
     unsigned exchange; /* in which a remote server was asked */
-    bool is_second_page;
+    bool is_second_page, is_modern;
+    unsigned asks; /* bits: what a modern server wants to know first */
 };
 
 struct kept { /* a stream of a host that can be resumed */
@@ -199,9 +211,13 @@ struct instance {             /* one configured server, from add to forget */
     bool lists_prompts, lists_resources, lists_tools, has_logging;
     bool is_remote;
     struct host host;
-    unsigned variant;   /* of its tools */
-    uint64_t close_ms;  /* the longest it may take to go, by any settings it had */
-    uint64_t off_by_ms; /* disabled: when it must be off; 0: it is not going */
+    enum speaks speaks; /* the program as it is installed now */
+    enum on_probe on_probe;
+    bool may_be_upgraded; /* to the other era, or back */
+    uint8_t wants_input;  /* percent of calls that it answers with a question first */
+    unsigned variant;     /* of its tools */
+    uint64_t close_ms;    /* the longest it may take to go, by any settings it had */
+    uint64_t off_by_ms;   /* disabled: when it must be off; 0: it is not going */
     bool forgotten;
     struct { /* what the last event left */
         const struct hf_part *parts[HF_PART_COUNT];
@@ -266,8 +282,15 @@ struct child {
     bool listed_badly;  /* some list of its was lost: it may not be asked again for long */
     bool is_sane;
     uint64_t next_ask, answered_asks; /* bit n: question n % 64 is answered */
-    struct {                          /* of a wire */
-        unsigned session;             /* the newest that it was given; 0: none */
+    enum speaks speaks;               /* as installed when it was started */
+    struct {
+        bool is_modern, was_greeted; /* said that it is; was sent initialize */
+        bool died_of_probe, refused_listen;
+        uint64_t listens[LISTENS_MAX]; /* the newest last */
+        unsigned listen_count;
+    } era;
+    struct {              /* of a wire */
+        unsigned session; /* the newest that it was given; 0: none */
         unsigned hellos, older_hellos;
         unsigned refused, last_refused; /* sessions that it was told are not known */
         bool is_greeting;               /* from initialize until `initialized` has arrived */
@@ -379,6 +402,10 @@ struct sim {
         enum hf_slot_state state;
         bool needs_auth;
     } stale;
+    struct { /* before a server's exit on the question which era it speaks */
+        struct hf_server *server;
+        struct hf_backoff backoff;
+    } probe_death;
 };
 
 /* ---- chance ---- */
@@ -421,60 +448,10 @@ void shell_flush(struct sim *sim); /* the end of a turn: what is to be written i
 void shell_step(struct sim *sim);  /* the world goes on: one delivery, one deed, or time passes */
 bool shell_is_quiet(const struct sim *sim); /* nothing to deliver or to do at this time */
 
-/* world.c */
-struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime);
-void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect);
-void child_release(struct sim *sim, struct child *child);
-void child_write(struct sim *sim, struct child *child); /* from us into its stdin */
-void child_act(struct sim *sim, struct child *child);   /* its wake time has come */
-void child_die(struct sim *sim, struct child *child, int wait_status);
-void child_become_sane(struct sim *sim, struct child *child);
-bool child_has_eof(const struct child *child);
-void child_drop(struct sim *sim, struct child *child); /* nothing of it is left in the world */
-int key_of(struct hf_span line);                       /* of a message; -1: of no request */
-
 /* requests.c */
 void request_leaves(struct sim *sim, struct child *child, int number); /* its first byte does */
 void request_is_read(struct sim *sim, struct request *r); /* whole, by somebody who may run it */
 void request_runs(struct sim *sim, int number);           /* -1: one that has no effect */
-
-/* talk.c; what is said goes to child->out */
-void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request);
-void talk_answer(struct sim *sim, struct child *child, struct pending *pending);
-void talk_noise(struct sim *sim, struct child *child);
-void talk_error(struct child *child, uint64_t id, int code);
-void talk_ask(struct sim *sim, struct child *child, int request); /* -1: of no call in particular */
-void talk_progress(struct sim *sim, struct child *child, const struct pending *pending);
-void talk_log(struct child *child, int request);
-void talk_news(struct child *child);
-void talk_heard_answer(struct sim *sim, struct child *child, struct hf_span id);
-bool talk_too_much(struct sim *sim, struct child *child, uint64_t id); /* false: no limit here */
-struct pending talk_asked(enum hf_method_id method, uint64_t id, int request);
-
-/* meddle.c */
-void host_init(struct sim *sim, struct host *host);
-void host_go_mad(struct sim *sim, struct host *host);
-void host_meddle(struct sim *sim, struct instance *instance); /* a fault of its own */
-void hosts_become_sane(struct sim *sim);
-bool host_knows(const struct host *host, unsigned session);
-unsigned host_open_session(const struct sim *sim, struct host *host);
-void host_end_session(struct host *host, unsigned session);
-
-/* hosts.c */
-void exchange_begin(struct sim *sim, struct hf_post *post);
-void exchange_abort(struct sim *sim, struct hf_post *post);
-void exchange_act(struct sim *sim, struct exchange *x); /* its wake time has come */
-struct exchange *exchange_stream_of(struct sim *sim, const struct child *wire);
-void exchange_drop(struct sim *sim, struct exchange *x);
-void exchange_say(struct sim *sim, struct exchange *x, enum saying saying); /* now */
-void plan(struct exchange *x, int kind, int value, uint32_t delay_ms);
-void fault(struct sim *sim, const struct exchange *x, enum fault fault); /* happens, and counts */
-/* A 4xx that followed an effect, and of which we do not know yet what it meant. */
-bool host_owes_a_ping(const struct sim *sim, const struct instance *instance, int status);
-
-/* serve.c */
-void serve(struct sim *sim, struct exchange *x); /* it has reached its server */
-void serve_badly(struct sim *sim, struct exchange *x, bool by_balancer); /* it never will */
 
 /* asking.c */
 void client_ask_some(struct sim *sim, struct client *client);
@@ -547,5 +524,7 @@ void cells_on_slot(void *context, enum hf_slot_state state, enum hf_slot_event e
 void cells_watch(struct stats *stats); /* whose runtime cells are counted */
 bool cells_report(const struct stats *stats,
                   bool is_full_run); /* false: something is unexplained */
+
+#include "servers.h"
 
 #endif

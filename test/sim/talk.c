@@ -63,10 +63,10 @@ static void add_list(struct sim *sim, struct child *child, const struct pending 
     }
 }
 
-static void add_hello(const struct child *child, struct hf_buf *out)
+static void add_capabilities(const struct child *child, struct hf_buf *out)
 {
     const struct instance *i = child->instance;
-    hf_buf_add_str(out, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"x\":{}");
+    hf_buf_add_str(out, "\"capabilities\":{\"x\":{}");
     if (i->lists_tools)
         hf_buf_add_str(out, ",\"tools\":{\"listChanged\":true}");
     if (i->lists_prompts)
@@ -75,8 +75,25 @@ static void add_hello(const struct child *child, struct hf_buf *out)
         hf_buf_add_str(out, ",\"resources\":{\"subscribe\":true}");
     if (i->has_logging)
         hf_buf_add_str(out, ",\"logging\":{}");
-    hf_buf_printf(out, "},\"serverInfo\":{\"name\":\"s%d\",\"version\":\"%u\"}", i->seat,
-                  child->serial);
+    hf_buf_add_char(out, '}');
+}
+
+static void add_hello(const struct child *child, struct hf_buf *out)
+{
+    hf_buf_add_str(out, "\"protocolVersion\":\"2025-06-18\",");
+    add_capabilities(child, out);
+    hf_buf_printf(out, ",\"serverInfo\":{\"name\":\"s%d\",\"version\":\"%u\"}",
+                  child->instance->seat, child->serial);
+}
+
+static void add_discover(struct child *child)
+{
+    child->era.is_modern = true;
+    hf_buf_add_str(&child->out, "\"supportedVersions\":[\"" HF_MODERN_VERSION "\"],");
+    add_capabilities(child, &child->out);
+    hf_buf_printf(&child->out,
+                  ",\"_meta\":{\"" HF_META_SERVER "\":{\"name\":\"s%d\",\"version\":\"%u\"}}",
+                  child->instance->seat, child->serial);
 }
 
 void talk_error(struct child *child, uint64_t id, int code)
@@ -100,7 +117,7 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     if (r)
         note_answer(child, r);
     if (r && r->kind == ASK_READ && r->target != child->instance) {
-        talk_error(child, p->id, -32002);
+        talk_error(child, p->id, p->is_modern ? -32602 : -32002);
         return;
     }
     if (r && !child->is_sane && chance(sim, 10)) {
@@ -112,12 +129,17 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     if (!id_last)
         hf_buf_printf(&child->out, "\"id\":%" PRIu64 ",", p->id);
     hf_buf_add_str(&child->out, "\"result\":{");
+    if (p->is_modern && p->what != SAY_INPUT)
+        hf_buf_printf(&child->out, "\"resultType\":\"complete\"%s", p->what == SAY_DONE ? "" : ",");
     switch (p->what) {
     case SAY_HELLO: add_hello(child, &child->out); break;
+    case SAY_DISCOVER: add_discover(child); break;
+    case SAY_INPUT: modern_say_input(sim, child, p); break;
     case SAY_LIST: add_list(sim, child, p); break;
     case SAY_RESULT:
         hf_buf_printf(&child->out, "\"id\":7,\"_k\":%d,\"from\":%u", p->request, child->serial);
         break;
+    case SAY_NO_HELLO:
     case SAY_DONE: break;
     }
     hf_buf_add_char(&child->out, '}');
@@ -133,10 +155,13 @@ void talk_answer(struct sim *sim, struct child *child, struct pending *pending)
         talk_error(child, pending->id, -32603);
         return;
     }
-    say_result(sim, child, pending);
+    if (pending->what == SAY_NO_HELLO)
+        talk_error(child, pending->id, -(int)PICK(sim, 32022, 32601, 32602));
+    else
+        say_result(sim, child, pending);
 }
 
-static void owe(struct sim *sim, struct child *child, struct pending pending, uint64_t delay_ms)
+void talk_owe(struct sim *sim, struct child *child, struct pending pending, uint64_t delay_ms)
 {
     pending.due_ms = delay_ms == UINT64_MAX ? UINT64_MAX : sim->now_ms + delay_ms;
     if (child->pending_count < PENDING_MAX)
@@ -207,7 +232,10 @@ void talk_log(struct child *child, int request)
 void talk_news(struct child *child)
 {
     child->announced = child->instance->variant;
-    say(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    hf_buf_add_str(&child->out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/"
+                                "list_changed\",\"params\":{");
+    modern_add_tag(child);
+    say(child, "}}");
 }
 
 static void meet_fate(struct sim *sim, struct child *child, struct pending pending)
@@ -228,7 +256,7 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
         say_result(sim, child, &pending);
         child_die(sim, child, status);
         break;
-    case 4: owe(sim, child, pending, UINT64_MAX); break;
+    case 4: talk_owe(sim, child, pending, UINT64_MAX); break;
     case 5:
         say_result(sim, child, &pending);
         say_result(sim, child, &pending);
@@ -248,26 +276,26 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
     case 9: talk_error(child, pending.id, -32050); break;
     case 10:
         talk_progress(sim, child, &pending);
-        owe(sim, child, pending, below(sim, 50));
+        talk_owe(sim, child, pending, below(sim, 50));
         break;
     case 11:
         talk_ask(sim, child, -1);
-        owe(sim, child, pending, below(sim, 2000));
+        talk_owe(sim, child, pending, below(sim, 2000));
         break;
     case 12: /* stopped for good, like SIGSTOP */
         child->is.stops_reading = true;
-        owe(sim, child, pending, UINT64_MAX);
+        talk_owe(sim, child, pending, UINT64_MAX);
         break;
     case 13:
         hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 "}\n", pending.id);
         break;
     case 14:
         child->is.closes_stdout = true;
-        owe(sim, child, pending, child->is.delay_ms);
+        talk_owe(sim, child, pending, child->is.delay_ms);
         break;
     default:
         say(child, "Listening on nothing at all\n\n{}\n[1,2]");
-        owe(sim, child, pending, child->is.delay_ms);
+        talk_owe(sim, child, pending, child->is.delay_ms);
         break;
     }
 }
@@ -287,7 +315,7 @@ static void take_call(struct sim *sim, struct child *child, struct pending pendi
         return;
     }
     request_runs(sim, pending.request);
-    owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
+    talk_owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
 }
 
 static void take_list(struct sim *sim, struct child *child, struct pending pending,
@@ -300,39 +328,32 @@ static void take_list(struct sim *sim, struct child *child, struct pending pendi
         child->listed_badly = true;
         say(child, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"?\"}}");
     } else {
-        owe(sim, child, pending, below(sim, child->is.delay_ms / 4 + 1));
+        talk_owe(sim, child, pending, below(sim, child->is.delay_ms / 4 + 1));
     }
 }
 
 static void take_initialize(struct sim *sim, struct child *child, struct pending pending)
 {
+    child->era.was_greeted |= child->speaks != SPEAKS_MODERN;
     if (child->is.dies_in_start)
         child_die(sim, child, 1 << 8);
+    else if (child->speaks == SPEAKS_MODERN)
+        modern_take_hello(sim, child, pending);
     else if (child->is.hangs_in_start)
-        owe(sim, child, pending, UINT64_MAX);
+        talk_owe(sim, child, pending, UINT64_MAX);
     else if (chance(sim, child->is.evil / 8))
         talk_error(child, pending.id, -32602);
     else
-        owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
-}
-
-/* Which era? Nobody here has heard of another, and not everybody bears the question. */
-static void take_discover(struct sim *sim, struct child *child, struct pending pending)
-{
-    if (child->is_sane || !chance(sim, child->is.evil / 2)) {
-        if (chance(sim, 80))
-            talk_error(child, pending.id, -32601);
-        else
-            owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
-    } else if (chance(sim, 30)) {
-        child_die(sim, child, 1 << 8);
-    }
+        talk_owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
 }
 
 static void take_cancel(struct sim *sim, struct child *child, const struct hf_msg *msg)
 {
     int64_t id;
-    if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("requestId")), &id) || chance(sim, 30))
+    if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("requestId")), &id))
+        return;
+    modern_take_cancel(child, (uint64_t)id);
+    if (chance(sim, 30))
         return;
     for (unsigned i = 0; i < child->pending_count; i++)
         if (child->pending[i].id == (uint64_t)id) {
@@ -371,6 +392,25 @@ void talk_heard_answer(struct sim *sim, struct child *child, struct hf_span id)
     child->answered_asks |= bit;
 }
 
+void talk_take_request(struct sim *sim, struct child *child, struct pending pending,
+                       const struct hf_msg *msg)
+{
+    if (pending.request >= 0) {
+        take_call(sim, child, pending);
+        return;
+    }
+    if (child->life != ALIVE)
+        return;
+    if (hf_method_find(msg->method)->id == HF_METHOD_DISCOVER)
+        modern_take_probe(sim, child, pending);
+    else if (pending.what == SAY_HELLO)
+        take_initialize(sim, child, pending);
+    else if (pending.what == SAY_LIST)
+        take_list(sim, child, pending, msg);
+    else
+        talk_owe(sim, child, pending, 0); /* ping, what clients had set */
+}
+
 void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int request)
 {
     struct hf_msg msg;
@@ -381,6 +421,8 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
         return;
     }
     const enum hf_method_id method = hf_method_find(msg.method)->id;
+    if (!modern_check_words(sim, child, &msg, request))
+        return;
     if (msg.kind == HF_MSG_NOTIFICATION && method == HF_METHOD_CANCELLED)
         take_cancel(sim, child, &msg);
     if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
@@ -390,20 +432,10 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
     if (!hf_json_int(msg.id, &id))
         sim_broken(sim, PROMISE_INNER, "a server was sent a client's own id");
     const struct pending pending = talk_asked(method, (uint64_t)id, request);
-    if (request >= 0) {
-        take_call(sim, child, pending);
-        return;
-    }
-    if (child->life != ALIVE)
-        return;
-    if (method == HF_METHOD_DISCOVER)
-        take_discover(sim, child, pending);
-    else if (pending.what == SAY_HELLO)
-        take_initialize(sim, child, pending);
-    else if (pending.what == SAY_LIST)
-        take_list(sim, child, pending, &msg);
+    if (hf_era_is_modern(&msg) && method != HF_METHOD_DISCOVER && child->speaks != SPEAKS_LEGACY)
+        modern_take_request(sim, child, pending, &msg);
     else
-        owe(sim, child, pending, 0); /* ping, what clients had set */
+        talk_take_request(sim, child, pending, &msg);
 }
 
 /* ---- what nobody asked for ---- */
@@ -433,8 +465,10 @@ void talk_noise(struct sim *sim, struct child *child)
     case 9:
         hf_buf_printf(&child->out,
                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-                      "\"params\":{\"uri\":\"res://%d/1\"}}\n",
-                      child->instance->seat);
+                      "\"params\":{\"uri\":\"res://%d/1\"%s",
+                      child->instance->seat, child->era.listen_count ? "," : "");
+        modern_add_tag(child);
+        say(child, "}}");
         break;
     case 10: (void)talk_too_much(sim, child, 1); break;
     default:

@@ -68,6 +68,7 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
     child->runtime = runtime;
     child->instance = hf_server_shell(hf_runtime_server(runtime));
     child->is = operator_personality(sim);
+    child->speaks = child->instance->speaks;
     child->is_sane = sim->is_calm;
     child->capacity = PICK(sim, 64, 300, 4096, 65536, 65536);
     child->wake_ms = sim->now_ms + child->is.start_ms + (chance(sim, 50) ? below(sim, 10) : 0);
@@ -296,8 +297,10 @@ static void cut_segments(struct sim *sim, struct child *child, struct hf_span te
         };
         TRACE(sim, "write to child %u: %.*s", child->serial, (int)(line.n < 300 ? line.n : 300),
               line.p);
-        if (child->segments[child->segment_count - 1].request >= 0)
+        if (child->segments[child->segment_count - 1].request >= 0) {
+            modern_leaves(sim, child->segments[child->segment_count - 1].request, line);
             request_leaves(sim, child, child->segments[child->segment_count - 1].request);
+        }
         at = end + 1;
     }
 }
