@@ -307,7 +307,7 @@ void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); 
 /* False: it is another result. */
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
-void hf_input_drop(struct hf_call *call);     /* its questions; the call has ended */
+void hf_input_drop(struct hf_call *call); /* its questions; the call has ended */
 void hf_input_finished(struct hf_session *session);
 void hf_input_fail_all(struct hf_slot *slot); /* whoever is asked on behalf of its server */
 
