@@ -422,7 +422,9 @@ static void check_answers(const struct client *c)
 {
     for (size_t i = 0; i < c->sent.count; i++) {
         const struct hf_msg *msg = &c->sent.items[i].msg;
-        if (msg->kind != HF_MSG_REQUEST || answered(c, msg->id) <= asked(c, msg->id))
+        const bool was_checked = /* thousands of one id in a row are one question */
+            i > 0 && hf_json_same_scalar(c->sent.items[i - 1].msg.id, msg->id);
+        if (msg->kind != HF_MSG_REQUEST || was_checked || answered(c, msg->id) <= asked(c, msg->id))
             continue;
         printf("# answered too often: %.*s\n", HF_FMT(msg->text));
         test_fail(__FILE__, __LINE__, "P1: one answer");

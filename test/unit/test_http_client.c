@@ -338,13 +338,13 @@ TEST(fifty_fetches_at_once_each_get_their_own_answer)
         server_start(&s, wait_for_all, is_tls);
         struct hf_peer *peer = world_peer(&w, spec_of(&s));
         for (int i = 0; i < 50; i++) {
-            char body[16];
+            char body[24];
             snprintf(body, sizeof body, "call %d", i);
             got_init(&gots[i], &w);
             go(&gots[i], peer, &s, "/", body);
         }
         for (int i = 0; i < 50; i++) {
-            char body[16];
+            char body[24];
             snprintf(body, sizeof body, "call %d", i);
             wait_over(&gots[i]);
             CHECK(gots[i].is_whole && hf_span_is(hf_buf_span(&gots[i].body), body));
