@@ -25,6 +25,7 @@ void http_begin(struct world *w, struct hf_post *post)
         .session_id = copy(request.session_id),
         .version = copy(request.version),
         .last_event_id = copy(request.last_event_id),
+        .headers = copy(request.headers),
         .begun_ms = w->now_ms,
     };
     if (request.verb == HF_POST_MESSAGE)
@@ -67,6 +68,7 @@ void http_done(struct world *w)
         hf_free(x->session_id);
         hf_free(x->version);
         hf_free(x->last_event_id);
+        hf_free(x->headers);
         free_messages(&x->body);
         hf_free(x);
     }

@@ -19,8 +19,8 @@ struct exchange {
     struct child *child;
     struct hf_post *post; /* NULL: it is over, or was aborted */
     enum hf_post_verb verb;
-    char *endpoint, *session_id, *version, *last_event_id; /* NULL: none */
-    struct messages body;                                  /* one, of a POST */
+    char *endpoint, *session_id, *version, *last_event_id, *headers; /* NULL: none */
+    struct messages body;                                            /* one, of a POST */
     uint64_t begun_ms, ended_ms;
     bool is_sending, is_stream, is_aborted;
     int status;   /* of its head; 0: none came yet */

@@ -174,3 +174,20 @@ TEST(a_resource_that_no_server_has_is_not_found_in_the_words_of_its_clients_own_
     CHECK(answer_to(c, 2)->error_code == -32602);
     world_end(s.w);
 }
+
+TEST(an_error_whose_code_is_another_in_the_revision_keeps_everything_else)
+{
+    struct scene s = scene();
+    struct client *c = modern_client(&s);
+    call(c, 1, "");
+    child_says(s.first,
+               "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"x\":1.50,\"code\":-32002,\"message\":"
+               "\"not here\",\"data\":{\"uri\":\"a:1\"}}}",
+               HF_FMT(child_last_id(s.first, "tools/call")));
+    settle(s.w);
+    REQUIRE(answers_to(c, 1) == 1);
+    CHECK(hf_span_is(answer_to(c, 1)->msg.error,
+                     "{\"x\":1.50,\"code\":-32602,\"message\":\"not here\",\"data\":{\"uri\":"
+                     "\"a:1\"}}"));
+    world_end(s.w);
+}

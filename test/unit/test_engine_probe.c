@@ -182,3 +182,37 @@ TEST(one_that_closes_its_stdout_on_the_question_is_started_again_without_it_as_w
     CHECK(status_of(server).failures_k == 0);
     world_end(w);
 }
+
+TEST(a_server_that_names_only_other_versions_is_greeted_the_older_way)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    newest_child(w, server)->manners.mute = false;
+    child_answers(newest_child(w, server), "server/discover",
+                  "{\"resultType\":\"complete\",\"supportedVersions\":[\"2099-01-01\"],"
+                  "\"capabilities\":{}}");
+    settle(w);
+    CHECK(child_got(newest_child(w, server), "initialize") == 1 && IS(server, CONNECTED));
+    world_end(w);
+}
+
+/* Its silence was taken for an answer, and meanwhile somebody asked for a restart. */
+TEST(the_late_answer_of_an_old_generation_does_not_begin_the_attempt_of_today_anew)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    struct child *first = newest_child(w, server);
+    advance(w, 5000);
+    child_answers(first, "initialize",
+                  "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{}}");
+    settle(w);
+    REQUIRE(IS(server, CONNECTED));
+    CHECK(operate(w, server, HF_OP_RESTART));
+    REQUIRE(spawns_of(w, server) == 2 && newest_child(w, server) != first);
+    child_answers(first, "server/discover",
+                  "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],"
+                  "\"capabilities\":{}}");
+    settle(w);
+    CHECK(spawns_of(w, server) == 2 && !newest_child(w, server)->got_kill);
+    world_end(w);
+}

@@ -164,7 +164,7 @@ TEST(a_filter_that_is_none_is_refused_with_a_sentence)
     };
     struct scene s = modern_scene();
     for (int i = 0; i < 4; i++) {
-        char id[8];
+        char id[16];
         (void)snprintf(id, sizeof id, "%d", i + 1);
         listen_as(s.client, 0, id, bad[i]);
         CHECK(error_of(s.client, i + 1) == -32602);

@@ -54,11 +54,14 @@ TEST(clients_with_different_policies_see_different_lists_at_the_same_time)
     struct client *careful = client_with(
         w, NULL, hf_policy_new(NULL, NULL, GLOBS("bank__pay", "files__erase", "bank__advice")));
     struct client *filer = client_with(w, NULL, hf_policy_new(GLOBS("files"), NULL, NULL));
+    struct client *clerk =
+        client_with(w, NULL, hf_policy_new(NULL, GLOBS("bank__*"), GLOBS("*__pay")));
     for (int i = 0; i < 2; i++) { /* whoever asked before */
         CHECK(lists(all, "tools/list", "bank__pay,bank__look,files__read,files__erase"));
         CHECK(lists(looker, "tools/list", "bank__look"));
         CHECK(lists(careful, "tools/list", "bank__look,files__read"));
         CHECK(lists(filer, "tools/list", "files__read,files__erase"));
+        CHECK(lists(clerk, "tools/list", "bank__look"));
         CHECK(lists(all, "prompts/list", "bank__advice") && lists(careful, "prompts/list", ""));
         CHECK(lists(filer, "resources/list", "a"));
     }
@@ -234,13 +237,35 @@ TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
     world_end(w);
 }
 
+TEST(a_list_made_by_a_policy_is_said_to_be_for_nobody_else)
+{
+    struct hf_server *servers[2];
+    struct world *w = two_servers(servers);
+    struct client *all = open_client(w, NULL), *looker = open_client(w, NULL);
+    struct hf_policy *policy = hf_policy_new(NULL, GLOBS("*__look"), NULL);
+    hf_session_set_policy(looker->session, policy);
+    hf_policy_unref(policy);
+    for (int i = 0; i < 2; i++)
+        client_says(
+            i ? looker : all,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+            "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+    REQUIRE(has_result(all, 1) && has_result(looker, 1));
+    CHECK(span_has(answer_to(all, 1)->msg.result, "\"cacheScope\":\"public\""));
+    CHECK(span_has(answer_to(looker, 1)->msg.result, "\"cacheScope\":\"private\""));
+    world_end(w);
+}
+
 TEST(policies_are_the_same_if_they_say_the_same)
 {
     struct hf_policy *a = hf_policy_new(GLOBS("s"), GLOBS("a", "b"), NULL);
     struct hf_policy *b = hf_policy_new(GLOBS("s"), GLOBS("a", "b"), NULL);
     struct hf_policy *c = hf_policy_new(GLOBS("s"), GLOBS("a"), NULL);
     struct hf_policy *d = hf_policy_new(NULL, GLOBS("a", "b"), NULL);
+    struct hf_policy *e = hf_policy_new(GLOBS("s"), GLOBS("a", "b"), GLOBS("c"));
     CHECK(hf_policy_same(a, b) && !hf_policy_same(a, c) && !hf_policy_same(a, d));
+    CHECK(!hf_policy_same(a, e) && !hf_policy_same(e, b) && hf_policy_same(e, e));
     CHECK(hf_policy_same(NULL, NULL) && !hf_policy_same(a, NULL) && !hf_policy_same(NULL, a));
     CHECK(hf_policy_allows_server(NULL, "x") && hf_policy_allows_server(d, "x"));
     CHECK(hf_policy_allows_server(a, "s") && !hf_policy_allows_server(a, "t"));
@@ -248,5 +273,6 @@ TEST(policies_are_the_same_if_they_say_the_same)
     hf_policy_unref(b);
     hf_policy_unref(c);
     hf_policy_unref(d);
+    hf_policy_unref(e);
     hf_policy_unref(NULL);
 }

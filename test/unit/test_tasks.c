@@ -187,6 +187,24 @@ TEST(reading_a_task_may_be_repeated_and_changing_one_may_not)
     world_end(p.w);
 }
 
+TEST(a_task_of_a_server_that_a_client_may_not_use_is_none_to_it)
+{
+    struct pair p = pair();
+    const char *const servers[] = { "m", NULL };
+    struct hf_policy *policy = hf_policy_new(servers, NULL, NULL);
+    struct client *other = open_client(p.w, NULL);
+    hf_session_set_policy(other->session, policy);
+    hf_policy_unref(policy);
+    make_legacy_task(&p, p.old, 1, "t");
+    make_modern_task(&p, 1, "u");
+    ask(other, 1, "get", "t");
+    ask(other, 2, "get", "u");
+    CHECK(error_of(other, 1) == -32602 && answers_to(other, 2) == 0);
+    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/get") == 0);
+    CHECK(child_got(newest_child(p.w, p.modern), "tasks/get") == 1);
+    world_end(p.w);
+}
+
 /* ---- remembered, within bounds ---- */
 
 TEST(ten_thousand_tasks_are_remembered_and_the_least_lately_used_is_forgotten)

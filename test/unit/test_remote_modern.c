@@ -1,0 +1,206 @@
+/*
+ * test_remote_modern.c - modern servers over HTTP: what each request says of itself in headers, and
+ * what becomes of a call whose server does not believe it, or has changed its era.
+ */
+#include "engine_http.h"
+
+#define CALL     "tools/call"
+#define DISCOVER "server/discover"
+#define RESULT   "{\"resultType\":\"complete\",\"content\":[]}"
+#define MISMATCH "{\"code\":-32020,\"message\":\"Header mismatch\"}"
+#define ANOTHER  "{\"code\":-32022,\"message\":\"Unsupported protocol version\"}"
+#define MARKED(mark)                                                                               \
+    "[{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"where\":{"         \
+    "\"type\":\"string\",\"x-mcp-header\":\"" mark "\"}}}}]"
+
+static struct scene remote_with(bool is_modern)
+{
+    struct scene s = { .w = world_new() };
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_UNKNOWN;
+    settings.relist_ms = 0;
+    s.server = add_remote(s.w, "s", settings);
+    manners_of(s.w, s.server)->is_modern = is_modern;
+    manners_of(s.w, s.server)->tools = MARKED("Region");
+    settle(s.w);
+    s.client = greeted_client(s.w, NULL);
+    client_asks(s.client, 900, "tools/list");
+    return s;
+}
+
+static struct scene remote_modern(void)
+{
+    return remote_with(true);
+}
+
+static void calls(const struct scene *s, int id)
+{
+    client_says(s->client,
+                "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"" CALL "\",\"params\":{\"name\":"
+                "\"s__echo\",\"arguments\":{\"where\":\"eu\"}}}",
+                id);
+}
+
+static bool says(const struct exchange *x, const char *line)
+{
+    return x->headers && strstr(x->headers, line) != NULL;
+}
+
+/* ---- what a request says of itself ---- */
+
+TEST(every_request_names_its_method_and_a_call_also_the_servers_own_tool_and_marked_arguments)
+{
+    struct scene s = remote_modern();
+    CHECK(is_text(last_exchange(s.w, DISCOVER)->version, "2026-07-28"));
+    CHECK(is_text(last_exchange(s.w, DISCOVER)->headers, "Mcp-Method: server/discover\n"));
+    CHECK(is_text(last_exchange(s.w, "tools/list")->headers, "Mcp-Method: tools/list\n"));
+    calls(&s, 1);
+    const struct exchange *x = last_exchange(s.w, CALL);
+    CHECK(is_text(x->version, "2026-07-28") && !x->session_id);
+    CHECK(is_text(x->headers, "Mcp-Method: tools/call\nMcp-Name: echo\nMcp-Param-Region: eu\n"));
+    world_end(s.w);
+}
+
+TEST(requests_to_a_legacy_server_carry_none_of_these_headers)
+{
+    struct scene s = remote_scene();
+    client_calls(s.client, 1, "echo");
+    CHECK(!last_exchange(s.w, CALL)->headers && !last_exchange(s.w, "tools/list")->headers);
+    world_end(s.w);
+}
+
+/* ---- not believed ---- */
+
+TEST(a_call_refused_for_its_headers_goes_out_once_more_after_its_tool_was_listed_again)
+{
+    struct scene s = remote_modern();
+    struct manners *m = manners_of(s.w, s.server);
+    m->tools = MARKED("Place");
+    calls(&s, 1);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+    REQUIRE(exchanges(s.w, CALL) == 2);
+    CHECK(says(last_exchange(s.w, CALL), "Mcp-Param-Place: eu\n"));
+    CHECK(!says(last_exchange(s.w, CALL), "Region"));
+    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+    CHECK(sent(s.w, CALL) == 2 && exchanges(s.w, "tools/list") == 2);
+    CHECK(error_of(s.client, 1) == -32020 && answers_to(s.client, 1) == 1);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+    world_end(s.w);
+}
+
+TEST(calls_that_come_while_the_tools_are_listed_again_wait_for_it_and_are_sent)
+{
+    struct scene s = remote_modern();
+    struct manners *m = manners_of(s.w, s.server);
+    m->stuck_list = true;
+    calls(&s, 1);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+    REQUIRE(exchanges(s.w, "tools/list") == 2);
+    calls(&s, 2);
+    CHECK(exchanges(s.w, CALL) == 1);
+    exchange_answers(last_exchange(s.w, "tools/list"), "{\"tools\":" MARKED("Place") "}");
+    CHECK(exchanges(s.w, CALL) == 3);
+    for (size_t i = 1; i < 3; i++) {
+        CHECK(says(nth_exchange(s.w, CALL, i), "Mcp-Param-Place: eu\n"));
+        exchange_answers(nth_exchange(s.w, CALL, i), RESULT);
+    }
+    CHECK(has_result(s.client, 1) && has_result(s.client, 2));
+    world_end(s.w);
+}
+
+TEST(a_list_that_fails_then_keeps_nobody_waiting)
+{
+    struct scene s = remote_modern();
+    struct manners *m = manners_of(s.w, s.server);
+    m->stuck_list = true;
+    calls(&s, 1);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+    exchange_answers_error(last_exchange(s.w, "tools/list"), 200,
+                           "{\"code\":-32000,\"message\":\"no list\"}");
+    CHECK(exchanges(s.w, CALL) == 2);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    world_end(s.w);
+}
+
+/* ---- another era ---- */
+
+TEST(a_server_that_says_it_speaks_another_revision_is_asked_again_and_the_call_goes_there_once)
+{
+    struct scene s = remote_modern();
+    calls(&s, 1);
+    manners_of(s.w, s.server)->is_modern = false;
+    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER);
+    settle(s.w);
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
+    REQUIRE(exchanges(s.w, "initialize") == 1 && sent(s.w, CALL) == 2);
+    CHECK(!last_exchange(s.w, CALL)->headers);
+    exchange_answers(last_exchange(s.w, CALL), "{\"content\":[]}");
+    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    world_end(s.w);
+}
+
+TEST(a_legacy_server_that_says_it_speaks_another_revision_by_now_is_asked_which)
+{
+    struct scene s = remote_with(false);
+    calls(&s, 1);
+    REQUIRE(exchanges(s.w, CALL) == 1 && exchanges(s.w, DISCOVER) == 1);
+    manners_of(s.w, s.server)->is_modern = true;
+    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER);
+    settle(s.w);
+    REQUIRE(exchanges(s.w, DISCOVER) == 2 && sent(s.w, CALL) == 2);
+    CHECK(is_text(last_exchange(s.w, CALL)->version, "2026-07-28"));
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    world_end(s.w);
+}
+
+TEST(a_server_that_is_down_when_it_is_asked_for_its_era_is_asked_again)
+{
+    static const int down[] = { 500, 502, 503, 429 };
+    for (size_t i = 0; i < sizeof down / sizeof *down; i++) {
+        struct world *w = world_new();
+        struct hf_settings settings = default_settings();
+        settings.era = HF_ERA_UNKNOWN;
+        struct hf_server *server = add_remote(w, "s", settings);
+        manners_of(w, server)->is_modern = true;
+        manners_of(w, server)->http.by_hand = true;
+        settle(w);
+        REQUIRE(exchanges(w, DISCOVER) == 1);
+        exchange_fails(last_exchange(w, DISCOVER), down[i]);
+        CHECK(exchanges(w, "initialize") == 0);
+        manners_of(w, server)->http.by_hand = false;
+        advance(w, 5000);
+        CHECK(IS(server, CONNECTED) && exchanges(w, "initialize") == 0);
+        CHECK(exchanges(w, DISCOVER) == 2);
+        world_end(w);
+    }
+}
+
+TEST(a_call_turned_away_by_a_server_that_went_back_to_the_older_era_is_sent_there)
+{
+    struct scene s = remote_modern();
+    calls(&s, 1);
+    struct manners *m = manners_of(s.w, s.server);
+    m->http.by_hand = true;
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    REQUIRE(exchanges(s.w, DISCOVER) == 2 && answers_to(s.client, 1) == 0);
+    m->is_modern = m->http.by_hand = false;
+    exchange_fails(last_exchange(s.w, DISCOVER), 404);
+    advance(s.w, 5000);
+    REQUIRE(IS(s.server, CONNECTED) && sent(s.w, CALL) == 2);
+    exchange_answers(last_exchange(s.w, CALL), "{\"content\":[]}");
+    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    world_end(s.w);
+}
+
+TEST(a_call_turned_away_by_a_server_that_still_speaks_the_era_is_rejected_and_not_sent_again)
+{
+    struct scene s = remote_modern();
+    calls(&s, 1);
+    exchange_fails(last_exchange(s.w, CALL), 404);
+    CHECK(exchanges(s.w, DISCOVER) == 2 && sent(s.w, CALL) == 1);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
+    world_end(s.w);
+}
