@@ -55,8 +55,7 @@ static void free_call(void *p)
     struct hf_call *call = p;
     hf_free(call->own_name);
     hf_free(call->extra);
-    hf_free(call->input_state);
-    hf_free(call->input_answers);
+    hf_input_free(call->input);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
     hf_free(call);
@@ -109,7 +108,7 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     memcpy(call->text, msg->text.p, msg->text.n);
     hf_msg_to_one_line(call->text, call->text_length);
     call->text[call->text_length] = '\n';
-    engine->held_bytes += call->text_length;
+    hf_call_weigh(call, 0, call->text_length);
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
     call->via = session->via;
@@ -151,7 +150,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
     call->text = call->own_text = draft.p;
     call->text_length = hf_buf_len(&draft) - 1;
     hf_msg_to_one_line(call->text, call->text_length);
-    engine->held_bytes += call->text_length;
+    hf_call_weigh(call, 0, call->text_length);
     hf_call_dispatch(call, runtime);
     return call;
 }
@@ -176,7 +175,10 @@ void hf_call_stop_clock(struct hf_call *call, bool stop)
     if (stop) {
         call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
     } else {
-        call->end_by_ms = now + call->paused_left_ms;
+        const uint64_t end_by_ms = now + call->paused_left_ms;
+        if (end_by_ms > call->end_by_ms) /* it stood still for the limit of progress, too */
+            call->end_by_max_ms += end_by_ms - call->end_by_ms;
+        call->end_by_ms = end_by_ms;
         call->paused_left_ms = 0;
     }
     hf_call_arm(call);
@@ -340,7 +342,7 @@ void hf_call_end(struct hf_call *call)
         hf_input_drop(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
-    engine->held_bytes -= call->text_length;
+    hf_call_weigh(call, call->held, 0);
     call->stage = HF_CALL_ENDED;
     call->session = NULL;
     if (!stays)
@@ -374,8 +376,12 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     if (call->was_dispatched && server && !hf_error_dispatched(error)) {
         error = HF_ERROR_OUTCOME_UNKNOWN;
         (void)snprintf(sentence, sizeof sentence,
-                       "The request was sent to \"%s\", which was lost before it answered, and it "
-                       "could not be repeated (%s). It may have run.",
+                       call->input
+                           ? "The server \"%s\" asked for input in the middle of the call and "
+                             "could not be given it (%s). What it did before it asked is not "
+                             "known: check that before sending it again."
+                           : "The request was sent to \"%s\", which was lost before it answered, "
+                             "and it could not be repeated (%s). It may have run.",
                        server->name, reason);
     }
     struct hf_error_facts facts = {
@@ -387,7 +393,9 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     if (server) {
         facts.server = hf_span_of(server->name);
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-        facts.generation = call->runtime ? call->runtime->generation : server->generation;
+        facts.generation = call->runtime ? call->runtime->generation
+                           : call->input ? call->input->generation
+                                         : server->generation;
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_slot_retry_after_ms(slot);
         hf_note(call->engine, HF_NOTE_INFO, server, facts.generation,
@@ -437,25 +445,13 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
     hf_call_end(call);
 }
 
-/* It was answered before the newline of its line went out: that follows on its own. */
-static void leave_newline(struct hf_call *call)
-{
-    struct hf_frame *rest = hf_new(struct hf_frame);
-    assert(call->frame.length - call->frame.sent == 1);
-    rest->pieces[0] = HF_SPAN("\n");
-    rest->count = 1;
-    rest->length = 1;
-    hf_list_add_before(&call->frame.link, &rest->link);
-    hf_unlink(&call->frame.link);
-}
-
 /* The server has answered and is done with it, and the call is not: as if it had never been sent.
  */
 static struct hf_runtime *step_out(struct hf_call *call)
 {
     struct hf_runtime *before = call->runtime;
     if (leave_runtime(call))
-        leave_newline(call);
+        hf_frame_leave_newline(call);
     call->runtime = NULL;
     call->history = (struct hf_history) { .is_repeatable = call->history.is_repeatable };
     call->was_dispatched = call->is_answered = false;

@@ -425,7 +425,8 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     struct hf_session *session = call->session;
     struct hf_server *server = call->slot->server;
     const enum hf_method_id method = call->method->id;
-    if (method == HF_METHOD_RESOURCES_READ && call->is_guess && !call->park &&
+    const bool has_asked = call->park || call->input; /* who asks has what is asked for */
+    if (method == HF_METHOD_RESOURCES_READ && call->is_guess && !has_asked &&
         says_not_found(call, msg)) {
         struct hf_server *next = next_with_resources(session, server);
         struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;

@@ -94,6 +94,14 @@ void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra
     ret[0] = insert(text, params.p + 1, &first);
 }
 
+size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX])
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < HF_INSERTS_MAX; i++)
+        bytes += inserts[i].length;
+    return bytes;
+}
+
 void hf_era_undress(struct hf_insert inserts[HF_INSERTS_MAX])
 {
     for (size_t i = 0; i < HF_INSERTS_MAX; i++) {

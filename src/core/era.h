@@ -49,6 +49,7 @@ enum { HF_INSERTS_MAX = 2 };
 void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra,
                   struct hf_insert ret[HF_INSERTS_MAX]);
 
+size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX]); /* bytes */
 void hf_era_undress(struct hf_insert inserts[HF_INSERTS_MAX]);
 
 /* What the result of a legacy server lacks for a modern client: `ret_insert` goes behind the

@@ -27,6 +27,13 @@ void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by)
     call->cuts[i] = (struct hf_cut) { at, span.n, by };
 }
 
+void hf_call_weigh(struct hf_call *call, size_t before, size_t now)
+{
+    assert(call->held >= before);
+    call->held += now - before;
+    call->engine->held_bytes += now - before;
+}
+
 /* Towards a modern server a legacy client's request gets the introduction it has not, in the words
  * of its client's initialize. */
 static void dress(struct hf_call *call)
@@ -34,12 +41,14 @@ static void dress(struct hf_call *call)
     const struct hf_session *session = call->session;
     const struct hf_span hello = hf_span_of(session->hello);
     struct hf_buf meta = hf_draft();
+    const size_t before = hf_era_weight(call->inserts);
     hf_era_undress(call->inserts);
     hf_era_add_meta(&meta,
                     hello.p ? hf_json_get(hello, HF_SPAN("clientInfo")) : (struct hf_span) { 0 },
                     session->capabilities, hf_span_of(session->log_level));
     hf_era_dress((struct hf_span) { call->text, call->text_length }, hf_buf_span(&meta),
                  hf_span_of(call->extra), call->inserts);
+    hf_call_weigh(call, before, hf_era_weight(call->inserts));
     hf_buf_done(&meta);
 }
 
@@ -87,6 +96,17 @@ void hf_frame_build(struct hf_call *call)
     const size_t newline = call->runtime->is_remote ? 0 : 1;
     add_piece(frame, (struct hf_span) { call->text + from, call->text_length + newline - from });
     call->extent = (struct hf_extent) { .begun = false };
+}
+
+void hf_frame_leave_newline(struct hf_call *call)
+{
+    struct hf_frame *rest = hf_new(struct hf_frame);
+    assert(call->frame.length - call->frame.sent == 1);
+    rest->pieces[0] = HF_SPAN("\n");
+    rest->count = 1;
+    rest->length = 1;
+    hf_list_add_before(&call->frame.link, &rest->link);
+    hf_unlink(&call->frame.link);
 }
 
 void hf_frame_free(void *p)

@@ -185,7 +185,11 @@ void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_ta
                    const char *why);
 void hf_call_arm(struct hf_call *call);
 /* frame.c */
+/* What it keeps of `before` bytes is `now` as many. */
+void hf_call_weigh(struct hf_call *call, size_t before, size_t now);
 void hf_frame_build(struct hf_call *call);
+/* Its call was answered before the newline of its line went out: that follows on its own. */
+void hf_frame_leave_newline(struct hf_call *call);
 void hf_slot_flush(struct hf_slot *slot); /* dispatches what waits, as far as there is room */
 void hf_slot_fail_waiting(struct hf_slot *slot);
 void hf_frame_free(void *frame);
@@ -307,9 +311,13 @@ void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); 
 /* False: it is another result. */
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
-void hf_input_drop(struct hf_call *call); /* its questions; the call has ended */
-void hf_input_finished(struct hf_session *session);
-void hf_input_fail_all(struct hf_slot *slot); /* whoever is asked on behalf of its server */
+bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /* it was too large */
+void hf_input_drop(struct hf_call *call);           /* its questions; the call has ended */
+void hf_input_free(struct hf_input *input);         /* NULL accepted */
+void hf_input_fail_all(struct hf_slot *slot);       /* whoever is asked on behalf of its server */
+void hf_input_finished(struct hf_session *session); /* it can answer nothing any more */
+/* True: the server went back to the older era since it asked, and the client was told. */
+bool hf_input_misplaced(struct hf_call *call);
 
 /* upward.c: what servers send */
 bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);

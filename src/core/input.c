@@ -2,10 +2,27 @@
  *
  * A modern server asks nobody: it answers `input_required`, and the client sends its request again
  * with the answers. A legacy client is asked in its own way and knows nothing of this; the answers
- * are gathered here and the request goes out again as the continuation of the same call. */
+ * are gathered here and the request goes out again as the continuation of the same call.
+ *
+ * 1. Such a call was sent: whatever keeps it from going on, its client is told to check first.
+ * 2. It is asked about only while its server may still take it: a call that is being asked about
+ *    never outlives its slot.
+ * 3. What the server gives us to keep, and what the client answers, counts as held by the call. */
 #include "core/state.h"
 
-enum { ROUNDS_MAX = 32 }; /* of one call: a server that never has enough must not go on for ever */
+enum {
+    ROUNDS_MAX = 32,    /* of one call: a server that never has enough must not go on for ever */
+    QUESTIONS_MAX = 100 /* of one round: more than anybody answers */
+};
+
+void hf_input_free(struct hf_input *input)
+{
+    if (!input)
+        return;
+    hf_free(input->state);
+    hf_buf_done(&input->answers);
+    hf_free(input);
+}
 
 static void free_question(void *p)
 {
@@ -14,10 +31,18 @@ static void free_question(void *p)
     hf_free(question);
 }
 
+static size_t weight(struct hf_span key)
+{
+    return sizeof(struct hf_question) + key.n;
+}
+
 static void end_question(struct hf_question *question)
 {
+    struct hf_call *call = question->call;
+    call->input->open--;
+    hf_call_weigh(call, weight(hf_span_of(question->key)), 0);
     hf_unlink(&question->link);
-    hf_bury(question->call->engine, free_question, question);
+    hf_bury(call->engine, free_question, question);
 }
 
 void hf_input_drop(struct hf_call *call)
@@ -29,22 +54,24 @@ void hf_input_drop(struct hf_call *call)
     }
 }
 
-static void fail_plainly(struct hf_call *call, int code, const char *text)
+/* It was sent, and cannot be told what it wanted to know. */
+static void give_up(struct hf_call *call, const char *reason, const char *why)
 {
-    hf_send_call_error(call, code, text);
-    hf_call_end(call);
+    hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, reason,
+                 "The server \"%s\" asked for input in the middle of the call, and %s. What it did "
+                 "before it asked is not known: check that before sending it again.",
+                 call->slot->server->name, why);
 }
 
-static void fail_unanswered(struct hf_call *call)
+static bool fits(const struct hf_call *call, size_t bytes)
 {
-    fail_plainly(call, -32603,
-                 "The server needed input, and the client closed its side before it gave it");
+    const struct hf_engine *engine = call->engine;
+    return engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
 }
 
-void hf_input_finished(struct hf_session *session)
+static void give_up_too_much(struct hf_call *call)
 {
-    while (!hf_list_empty(&session->questions))
-        fail_unanswered(HF_LIST_FIRST(&session->questions, struct hf_question, link)->call);
+    give_up(call, "max_buffered_bytes", "holdfast holds too much at this moment to go on with it");
 }
 
 /* ---- asking ---- */
@@ -60,6 +87,8 @@ static void ask(struct hf_call *call, struct hf_span key, struct hf_span request
     question->key = hf_span_dup(key);
     question->is_elicitation = hf_json_string_is(method, HF_SPAN("elicitation/create"));
     hf_list_push(&call->session->questions, &question->link);
+    call->input->open++;
+    hf_call_weigh(call, 0, weight(key));
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":%.*s",
                   (unsigned long long)question->id, HF_FMT(method));
@@ -93,36 +122,93 @@ static bool can_be_asked_all(const struct hf_session *session, struct hf_span re
     return true;
 }
 
+/* How many things are asked for; -1: it does not make sense, for each has a key of its own. */
+static int count_questions(struct hf_span requests)
+{
+    int count = 0;
+    if (requests.p && hf_json_type(requests) != HF_JSON_OBJECT)
+        return -1;
+    for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it); count++) {
+        const struct hf_span params = hf_json_get(it.value, HF_SPAN("params"));
+        if (count == QUESTIONS_MAX || (params.p && hf_json_type(params) != HF_JSON_OBJECT))
+            return -1;
+        struct hf_json_iter before = hf_json_iter(requests);
+        for (int i = 0; i < count && hf_json_next(&before); i++)
+            if (hf_span_eq(before.key, it.key))
+                return -1;
+    }
+    return count;
+}
+
 /* ---- going on ---- */
 
-static bool is_open(const struct hf_call *call)
+static void set_extra(struct hf_call *call, struct hf_buf *extra)
 {
-    const struct hf_question *question;
-    HF_LIST_EACH (question, &call->session->questions, struct hf_question, link) {
-        if (question->call == call)
-            return true;
-    }
-    return false;
+    const size_t before = call->extra ? strlen(call->extra) : 0;
+    hf_free(call->extra);
+    call->extra = hf_span_dup(hf_buf_span(extra));
+    hf_msg_to_one_line(call->extra, hf_buf_len(extra)); /* answers may have come over HTTP */
+    hf_call_weigh(call, before, hf_buf_len(extra));
+    hf_buf_done(extra);
+}
+
+static void forget_round(struct hf_call *call)
+{
+    struct hf_input *input = call->input;
+    hf_call_weigh(call, hf_buf_len(&input->answers) + (input->state ? strlen(input->state) : 0), 0);
+    hf_buf_done(&input->answers);
+    hf_buf_init(&input->answers, SIZE_MAX / 2);
+    hf_free(input->state);
+    input->state = NULL;
 }
 
 static void go_on(struct hf_call *call)
 {
+    const struct hf_input *input = call->input;
     struct hf_buf extra = hf_draft();
-    if (call->input_answers) {
-        hf_buf_printf(&extra, "\"inputResponses\":{%s}", call->input_answers);
-        hf_free(call->input_answers);
-        call->input_answers = NULL;
+    if (hf_buf_len(&input->answers)) {
+        hf_buf_add_str(&extra, "\"inputResponses\":{");
+        hf_buf_add(&extra, hf_buf_span(&input->answers));
+        hf_buf_add_char(&extra, '}');
     }
-    if (call->input_state) {
+    if (input->state) {
         hf_json_add_comma(&extra);
-        hf_buf_printf(&extra, "\"requestState\":%s", call->input_state);
-        hf_free(call->input_state);
-        call->input_state = NULL;
+        hf_buf_printf(&extra, "\"requestState\":%s", input->state);
     }
-    hf_free(call->extra);
-    call->extra = hf_span_dup(hf_buf_span(&extra));
-    hf_buf_done(&extra);
+    forget_round(call);
+    set_extra(call, &extra);
     hf_call_continue(call);
+}
+
+static void give_up_finished(struct hf_call *call)
+{
+    give_up(call, "client_finished", "its client closed its side and can answer nothing any more");
+}
+
+/* Whether there is anybody to be asked, and anybody to be told the answers. */
+static bool may_be_asked(struct hf_call *call, bool needs_client)
+{
+    if (call->session->is_finished && needs_client) {
+        give_up_finished(call);
+        return false;
+    }
+    if (call->engine->is_stopping || !hf_slot_is_offered(call->slot->machine.state)) {
+        hf_call_refuse_by_state(call);
+        return false;
+    }
+    return true;
+}
+
+static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_span state)
+{
+    hf_call_pause(call);
+    call->was_dispatched = true; /* it does not count as never sent because its server asks */
+    call->input->state = state.p ? hf_span_dup(state) : NULL;
+    hf_call_weigh(call, 0, state.n);
+    for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);)
+        ask(call, it.key, it.value);
+    if (call->input->open == 0)
+        go_on(call);
 }
 
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg)
@@ -132,36 +218,26 @@ bool hf_input_required(struct hf_call *call, const struct hf_msg *msg)
         !hf_json_string_is(type, HF_SPAN("input_required")))
         return false;
     const struct hf_span requests = hf_json_get(msg->result, HF_SPAN("inputRequests"));
-    const struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
-    if (++call->input_rounds > ROUNDS_MAX) {
-        hf_call_fail(
-            call, HF_ERROR_OUTCOME_UNKNOWN, "too_many_rounds",
-            "The server \"%s\" asked for more input %d times and was not asked again. What "
-            "it did so far is not known.",
-            call->slot->server->name, ROUNDS_MAX);
-        return true;
+    struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
+    if (hf_json_type(state) != HF_JSON_STRING)
+        state = (struct hf_span) { NULL, 0 };
+    const int count = count_questions(requests);
+    if (!call->input) {
+        call->input = hf_new(struct hf_input);
+        hf_buf_init(&call->input->answers, SIZE_MAX / 2);
     }
-    if (!can_be_asked_all(call->session, requests)) {
-        fail_plainly(call, -32603,
-                     "The server needs input that this client did not say it can give");
-        return true;
-    }
-    struct hf_json_iter first = hf_json_iter(requests);
-    if (call->session->is_finished && hf_json_next(&first)) { /* it says nothing any more */
-        fail_unanswered(call);
-        return true;
-    }
-    hf_call_pause(call);
-    hf_free(call->input_state);
-    call->input_state = hf_json_type(state) == HF_JSON_STRING ? hf_span_dup(state) : NULL;
-    if (call->engine->is_stopping || !hf_slot_is_offered(call->slot->machine.state)) {
-        hf_call_refuse_by_state(call); /* whatever the client would say, nobody could be told */
-        return true;
-    }
-    for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);)
-        ask(call, it.key, it.value);
-    if (!is_open(call))
-        go_on(call);
+    call->was_dispatched = true;
+    call->input->generation = call->runtime->generation;
+    if (++call->input->rounds > ROUNDS_MAX)
+        give_up(call, "too_many_rounds", "had asked too often by then");
+    else if (count < 0 || (count == 0 && !state.p))
+        give_up(call, "malformed_answer", "its question makes no sense");
+    else if (!can_be_asked_all(call->session, requests))
+        give_up(call, "no_such_capability", "this client did not say that it can give that");
+    else if (!fits(call, state.n + requests.n))
+        give_up_too_much(call);
+    else if (may_be_asked(call, count > 0))
+        ask_all(call, requests, state);
     return true;
 }
 
@@ -184,26 +260,53 @@ bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg)
     if (!question)
         return false;
     struct hf_call *call = question->call;
+    struct hf_buf *answers = &call->input->answers;
     struct hf_span result = msg->result;
     if (msg->kind == HF_MSG_ERROR && question->is_elicitation)
         result = HF_SPAN("{\"action\":\"cancel\"}"); /* the one refusal that can be passed on */
     if (!result.p) {
-        fail_plainly(call, -32603,
-                     "The server needed input, and the client answered its request with an error");
+        give_up(call, "client_refused", "its client answered the question with an error");
         return true;
     }
-    struct hf_buf answers = hf_draft();
-    if (call->input_answers)
-        hf_buf_printf(&answers, "%s,", call->input_answers);
-    hf_buf_printf(&answers, "\"%s\":", question->key);
-    hf_buf_add(&answers, result);
-    hf_free(call->input_answers);
-    call->input_answers = hf_span_dup(hf_buf_span(&answers));
-    hf_buf_done(&answers);
+    if (!fits(call, 2 * result.n)) { /* it is kept, and then put into the request */
+        give_up_too_much(call);
+        return true;
+    }
+    const size_t before = hf_buf_len(answers);
+    hf_buf_printf(answers, "%s\"%s\":", before ? "," : "", question->key);
+    hf_buf_add(answers, result);
+    hf_call_weigh(call, before, hf_buf_len(answers));
     end_question(question);
-    if (!is_open(call))
+    if (call->input->open == 0)
         go_on(call);
     return true;
+}
+
+bool hf_input_answer_over(struct hf_session *session, struct hf_span id)
+{
+    const struct hf_question *question = question_by_id(session, id);
+    if (!question)
+        return false;
+    give_up(question->call, "max_message_bytes",
+            "its client's answer is larger than holdfast's maxMessageBytes");
+    return true;
+}
+
+bool hf_input_misplaced(struct hf_call *call)
+{
+    if (!call->input || call->slot->current->is_modern)
+        return false;
+    give_up(call, "speaks_another_era", "has gone back to an older revision since");
+    return true;
+}
+
+/* ---- nobody can go on with it ---- */
+
+void hf_input_finished(struct hf_session *session)
+{
+    const struct hf_question *question;
+    while ((question = HF_LIST_FIRST(&session->questions, struct hf_question, link)))
+        give_up_finished(question->call); /* takes its questions with it */
 }
 
 void hf_input_fail_all(struct hf_slot *slot)

@@ -110,10 +110,10 @@ struct hf_call {
     bool carries_state;          /* a requestState that is not ours: for modern servers only */
     struct hf_span capabilities; /* of its client, for this request; raw, in text */
     const char *lacks;           /* JSON: capabilities that its server would have needed; or NULL */
-    char *extra;                 /* members for params of what a server asked for; NULL: none */
+    char *extra;                 /* members for params: what its server asked for; NULL: none */
     uint32_t given_used;         /* bits: answers it brought along that were used */
-    char *input_state, *input_answers; /* raw: of the round under way */
-    unsigned input_rounds;
+    struct hf_input *input;      /* its modern server asked its legacy client; NULL: never */
+    size_t held;                 /* bytes of it in engine->held_bytes */
     struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a modern server, if it is legacy */
     struct hf_cut cuts[3];
     unsigned cut_count;
@@ -124,7 +124,7 @@ struct hf_call {
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
-    bool was_dispatched;       /* to some generation, and repeated since because it may be */
+    bool was_dispatched;       /* before this time: repeated since, or asked about in between */
     bool is_cancelled, is_tool_call, is_answered;
     bool was_corrected; /* sent again because what its headers said was wrong */
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
@@ -339,6 +339,15 @@ struct hf_park {
     struct hf_saying end;
     size_t kept; /* bytes of ours in engine->kept_bytes */
     struct hf_timer timer;
+};
+
+/* What a legacy client is being asked for a modern server, and was before. */
+struct hf_input {
+    uint64_t generation; /* that asked */
+    unsigned rounds;
+    unsigned open;         /* questions that are not answered yet */
+    char *state;           /* raw: of the round under way; NULL: none */
+    struct hf_buf answers; /* to it, so far */
 };
 
 /* What a modern server wants to know, with a legacy client. */

@@ -221,6 +221,8 @@ void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
 void hf_ask_answer_over(struct hf_session *session, struct hf_span id)
 {
     struct hf_ask *ask = ask_by_id(session, id);
+    if (!ask && hf_input_answer_over(session, id))
+        return;
     if (!ask)
         return;
     hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,

@@ -94,7 +94,8 @@ static bool lost_its_state(struct hf_call *call)
 
 static void dispatch(struct hf_call *call)
 {
-    if (!lost_its_state(call) && !hf_retry_misplaced(call) && !hf_ear_answers(call))
+    if (!lost_its_state(call) && !hf_retry_misplaced(call) && !hf_input_misplaced(call) &&
+        !hf_ear_answers(call))
         hf_call_dispatch(call, call->slot->current);
 }
 

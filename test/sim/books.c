@@ -40,8 +40,9 @@ static void check_call_table(struct sim *sim, struct tally *tally)
         left--;
         tally->calls++;
         tally->timers += armed(&call->timer);
-        if (call->stage != HF_CALL_ENDED)
-            tally->bytes += call->text_length;
+        tally->bytes += call->held;
+        if (call->stage == HF_CALL_ENDED ? call->held > 0 : call->held < call->text_length)
+            sim_broken(sim, PROMISE_P12, "what a call holds is not what is counted for it");
         tally->held += call->stage == HF_CALL_HELD;
         if (call->stage == HF_CALL_ASKING && !call->park && !is_asked(call))
             sim_broken(sim, PROMISE_P1, "a call waits for answers that nobody was asked for");

@@ -187,8 +187,11 @@ static unsigned round_of(struct hf_span text)
 void modern_leaves(struct sim *sim, int request, struct hf_span text)
 {
     struct request *r = &sim->requests[request];
-    /* to a server that went back to the older era it goes as if it had never been answered */
     const bool is_modern = memmem(text.p, text.n, HF_META_VERSION, sizeof HF_META_VERSION - 1);
+    if (!is_modern && r->rounds > 0 && !r->repeatable)
+        sim_broken(sim, PROMISE_P2, "request %d was asked about, and goes to an older server",
+                   request);
+    /* the question may have been lost: then it goes as if it had never been put */
     const unsigned round = is_modern ? round_of(text) : r->rounds;
     if (round == r->round) /* for the first time, or again for a reason that is judged elsewhere */
         return;
