@@ -1,5 +1,5 @@
 /* test_engine_probe.c - servers that do not like to be asked which era they speak. */
-#include "engine_fixture.h"
+#include "engine_http.h"
 
 static struct hf_server *unknown_server(struct world *w, enum hf_era era)
 {
@@ -214,5 +214,150 @@ TEST(the_late_answer_of_an_old_generation_does_not_begin_the_attempt_of_today_an
                   "\"capabilities\":{}}");
     settle(w);
     CHECK(spawns_of(w, server) == 2 && !newest_child(w, server)->got_kill);
+    world_end(w);
+}
+
+/* ---- every answer to the question ---- */
+
+#define OURS "\"supported\":[\"2026-07-28\"]"
+
+enum verdict { LEGACY, MODERN, NEITHER }; /* it is greeted the older way; listed; given up on */
+
+static enum verdict verdict_on(const struct hf_server *server, size_t greetings)
+{
+    return greetings ? LEGACY : IS(server, CONNECTED) ? MODERN : NEITHER;
+}
+
+TEST(what_a_server_answers_decides_how_it_is_greeted)
+{
+    static const struct {
+        const char *member, *value;
+        enum verdict verdict;
+    } rows[] = {
+        { "result", discovered, MODERN },
+        { "result", "{\"supportedVersions\":[\"2099-01-01\",\"2026-07-28\"]}", MODERN },
+        { "result", "{\"supportedVersions\":\"2026-07-28\",\"capabilities\":{}}", LEGACY },
+        { "result", "{\"supportedVersions\":[20260728,null,[\"2026-07-28\"]]}", LEGACY },
+        { "result", "{\"protocolVersion\":\"2026-07-28\",\"capabilities\":{}}", LEGACY },
+        { "result", "{}", LEGACY },
+        { "result", "null", LEGACY },
+        { "result", "[\"2026-07-28\"]", LEGACY },
+        { "error", "{\"code\":-32601,\"message\":\"no such method\"}", LEGACY },
+        { "error", "{\"code\":-32600,\"message\":\"initialize first\"}", LEGACY },
+        { "error", "{\"code\":-32602,\"message\":\"not initialized\"}", LEGACY },
+        { "error", "{\"code\":-32603,\"message\":\"oh\"}", LEGACY },
+        { "error", "{\"code\":-32000,\"message\":\"Server not initialized\"}", LEGACY },
+        { "error", "{\"code\":-32019,\"message\":\"\"}", LEGACY },
+        { "error", "{\"code\":-32023,\"message\":\"\"}", LEGACY },
+        { "error", "{\"code\":\"-32020\",\"message\":\"\"}", LEGACY },
+        { "error", "{}", LEGACY },
+        { "error", "{\"code\":-32020,\"message\":\"\"}", NEITHER },
+        { "error", "{\"code\":-32021,\"message\":\"\"}", NEITHER },
+        { "error", "{\"code\":-32022,\"message\":\"\",\"data\":{" OURS "}}", NEITHER },
+        { "error", "{\"code\":-32022,\"message\":\"\",\"data\":{\"supported\":[\"2025-11-25\"]}}",
+          LEGACY },
+        { "error", "{\"code\":-32022,\"message\":\"\"}", LEGACY },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *w = world_new();
+        struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+        struct child *child = newest_child(w, server);
+        child->manners.mute = false;
+        child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s}",
+                   HF_FMT(child_last_id(child, "server/discover")), rows[i].member, rows[i].value);
+        if (verdict_on(server, child_got(child, "initialize")) != rows[i].verdict)
+            printf("# answered with %s\n", rows[i].value);
+        CHECK(verdict_on(server, child_got(child, "initialize")) == rows[i].verdict);
+        CHECK(IS(server, CONNECTED) == (rows[i].verdict != NEITHER) && asked(w, server) == 1);
+        world_end(w);
+    }
+}
+
+TEST(an_answer_that_nobody_can_read_means_an_older_server)
+{
+    struct world *w = world_new();
+    struct hf_server *server = unknown_server(w, HF_ERA_UNKNOWN);
+    struct child *child = newest_child(w, server);
+    child->manners.mute = false;
+    child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":nonsense}",
+               HF_FMT(child_last_id(child, "server/discover")));
+    CHECK(child_got(child, "initialize") == 1 && IS(server, CONNECTED));
+    world_end(w);
+}
+
+TEST(a_status_and_what_stands_in_its_body_decide_how_a_remote_server_is_greeted)
+{
+    static const char old[] = "{\"code\":-32601,\"message\":\"what?\"}";
+    static const char modern[] = "{\"code\":-32022,\"message\":\"\",\"data\":{" OURS "}}";
+    static const struct {
+        int status;
+        const char *error; /* with the id of the question; NULL: nothing of the kind */
+        enum verdict verdict;
+    } rows[] = {
+        { 400, NULL, LEGACY },  { 404, NULL, LEGACY },    { 405, NULL, LEGACY },
+        { 400, old, LEGACY },   { 404, old, LEGACY },     { 500, old, LEGACY },
+        { 200, old, LEGACY },   { 400, modern, NEITHER }, { 401, NULL, NEITHER },
+        { 403, NULL, NEITHER }, { 401, old, NEITHER },    { 406, NULL, NEITHER },
+        { 415, NULL, NEITHER }, { 429, NULL, NEITHER },   { 500, NULL, NEITHER },
+        { 503, NULL, NEITHER }, { 200, NULL, NEITHER },   { 302, NULL, NEITHER },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *w = world_new();
+        struct hf_settings settings = default_settings();
+        settings.era = HF_ERA_UNKNOWN;
+        settings.reconnect.first_attempts = 1;
+        struct hf_server *server = add_remote(w, "s", settings);
+        manners_of(w, server)->http.by_hand = true;
+        settle(w);
+        REQUIRE(exchanges(w, "server/discover") == 1);
+        if (rows[i].error)
+            exchange_answers_error(last_exchange(w, "server/discover"), rows[i].status,
+                                   rows[i].error);
+        else
+            exchange_fails(last_exchange(w, "server/discover"), rows[i].status);
+        if (verdict_on(server, exchanges(w, "initialize")) != rows[i].verdict)
+            printf("# answered with %d %s\n", rows[i].status, rows[i].error ? rows[i].error : "");
+        CHECK(verdict_on(server, exchanges(w, "initialize")) == rows[i].verdict);
+        world_end(w);
+    }
+}
+
+TEST(a_remote_server_that_cannot_be_reached_teaches_nothing_about_its_era)
+{
+    for (enum hf_sent sent_so_far = HF_SENT_NOTHING; sent_so_far <= HF_SENT_WHOLE; sent_so_far++) {
+        struct world *w = world_new();
+        struct hf_settings settings = default_settings();
+        settings.era = HF_ERA_UNKNOWN;
+        struct hf_server *server = add_remote(w, "s", settings);
+        manners_of(w, server)->is_modern = manners_of(w, server)->http.by_hand = true;
+        settle(w);
+        exchange_breaks(last_exchange(w, "server/discover"), sent_so_far);
+        manners_of(w, server)->http.by_hand = false;
+        advance(w, 5000);
+        CHECK(IS(server, CONNECTED) && exchanges(w, "initialize") == 0);
+        CHECK(exchanges(w, "server/discover") == 2);
+        world_end(w);
+    }
+}
+
+/* What was learned once is not asked again until it stops being true. */
+TEST(an_older_server_is_not_asked_again_until_it_refuses_the_older_greeting)
+{
+    struct world *w = world_new();
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_UNKNOWN;
+    struct hf_server *server = add_server(w, "s", settings);
+    settle(w);
+    REQUIRE(IS(server, CONNECTED) && asked(w, server) == 1);
+    child_dies(newest_child(w, server));
+    CHECK(IS(server, CONNECTED) && spawns_of(w, server) == 2 && asked(w, server) == 0);
+    manners_of(w, server)->is_modern = manners_of(w, server)->no_init = true;
+    child_dies(newest_child(w, server));
+    advance(w, 60000);
+    CHECK(IS(server, CONNECTED) && asked(w, server) == 1);
+    CHECK(child_got(newest_child(w, server), "initialize") == 1);
+    child_dies(newest_child(w, server));
+    advance(w, 60000);
+    CHECK(IS(server, CONNECTED) && child_got(newest_child(w, server), "initialize") == 0);
     world_end(w);
 }

@@ -61,6 +61,77 @@ TEST(every_request_names_its_method_and_a_call_also_the_servers_own_tool_and_mar
     world_end(s.w);
 }
 
+TEST(what_a_header_cannot_say_plainly_travels_as_base64_and_what_has_no_word_in_none)
+{
+    static const struct {
+        const char *arguments, *line; /* NULL: none */
+    } rows[] = {
+        { "{\"where\":\"e u\"}", "Mcp-Param-Region: e u\n" },
+        { "{\"where\":\" eu\"}", "Mcp-Param-Region: =?base64?IGV1?=\n" },
+        { "{\"where\":\"\\u00fc\"}", "Mcp-Param-Region: =?base64?w7w=?=\n" },
+        { "{\"where\":\"a\\r\\nX: 1\"}", "Mcp-Param-Region: =?base64?YQ0KWDogMQ==?=\n" },
+        { "{\"where\":\"=?base64?x?=\"}", "Mcp-Param-Region: =?base64?PT9iYXNlNjQ/eD89?=\n" },
+        { "{\"where\":\"\"}", "Mcp-Param-Region: =?base64?"
+                              "?=\n" },
+        { "{\"where\":null}", NULL },
+        { "{\"where\":{\"eu\":1}}", NULL },
+        { "{\"elsewhere\":\"eu\"}", NULL },
+        { "{}", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scene s = remote_modern();
+        client_says(s.client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" CALL "\",\"params\":{\"name\":"
+                    "\"s__echo\",\"arguments\":%s}}",
+                    rows[i].arguments);
+        const struct exchange *x = last_exchange(s.w, CALL);
+        CHECK(rows[i].line ? says(x, rows[i].line) : !says(x, "Mcp-Param"));
+        world_end(s.w);
+    }
+}
+
+TEST(prompts_and_resources_are_named_as_well)
+{
+    struct scene s = { .w = world_new() };
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_UNKNOWN;
+    s.server = add_remote(s.w, "s", settings);
+    struct manners *m = manners_of(s.w, s.server);
+    m->is_modern = true;
+    m->prompts = "[{\"name\":\"p\\u00fc\"}]";
+    m->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
+    settle(s.w);
+    s.client = greeted_client(s.w, NULL);
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
+                          "\"uri\":\"a:1\"}}");
+    CHECK(says(last_exchange(s.w, "resources/read"), "Mcp-Name: a:1\n"));
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"prompts/get\",\"params\":{"
+                          "\"name\":\"s__p\\u00fc\"}}");
+    CHECK(says(last_exchange(s.w, "prompts/get"), "Mcp-Name: =?base64?cMO8?=\n"));
+    world_end(s.w);
+}
+
+TEST(tools_with_marks_that_no_header_can_follow_are_left_out_with_a_warning)
+{
+    for (int is_modern = 0; is_modern <= 1; is_modern++) {
+        struct scene s = { .w = world_new() };
+        struct hf_settings settings = default_settings();
+        settings.era = HF_ERA_UNKNOWN;
+        s.server = add_remote(s.w, "s", settings);
+        manners_of(s.w, s.server)->is_modern = is_modern;
+        manners_of(s.w, s.server)->tools =
+            "[{\"name\":\"good\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"bad\","
+            "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\","
+            "\"x-mcp-header\":\"no such: name\"}}}}]";
+        settle(s.w);
+        s.client = greeted_client(s.w, s.server);
+        client_asks(s.client, 1, "tools/list");
+        CHECK(is_text(names_in(s.client, 1, "tools"), is_modern ? "good" : "good,bad"));
+        CHECK(notes_with(s.w, "tools_left_out count=1") == (size_t)is_modern);
+        world_end(s.w);
+    }
+}
+
 TEST(requests_to_a_legacy_server_carry_none_of_these_headers)
 {
     struct scene s = remote_scene();
