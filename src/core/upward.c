@@ -417,6 +417,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     if (!call)
         return false;
     call->is_answered = true;
+    const bool is_doubt = call->purpose == HF_FOR_DOUBT;
     if (call->purpose == HF_FOR_CLIENT) {
         hf_call_fail(call, error, reason,
                      "The call was sent to \"%s\" and answered, but the answer %s and was dropped. "
@@ -435,6 +436,8 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
         hf_probe_answered(call, &failure);
     else
         hf_call_end(call);
+    if (is_doubt) /* whoever waits for it must not wait for ever */
+        hf_remote_doubt_resolved(runtime, 0);
     return true;
 }
 

@@ -157,6 +157,32 @@ TEST(a_ping_that_is_not_answered_in_time_confirms_nothing)
     world_end(s.w);
 }
 
+TEST(a_ping_whose_answer_cannot_be_read_or_is_too_large_confirms_nothing)
+{
+    for (int large = 0; large < 2; large++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->by_hand = true;
+        exchange_fails(last_exchange(s.w, CALL), 400);
+        struct exchange *ping = last_exchange(s.w, "ping");
+        exchange_head(ping, 200, false);
+        if (large) {
+            struct hf_json_skim skim;
+            hf_json_skim_init(&skim);
+            hf_json_skim_feed(&skim, HF_SPAN("{\"id\":"));
+            hf_json_skim_feed(&skim, ping->body.items[0].msg.id);
+            hf_json_skim_feed(&skim, HF_SPAN(",\"result\":{}}"));
+            hf_post_message_over(ping->post, &skim, s.w->now_ms);
+            settle(s.w);
+        } else {
+            exchange_says(ping, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":nul}",
+                          HF_FMT(ping->body.items[0].msg.id));
+        }
+        CHECK(error_of(s.client, 1) == -31009 && status_of(s.server).in_flight == 0);
+        CHECK(sent(s.w, CALL) == 1 && IS(s.server, CONNECTED));
+        world_end(s.w);
+    }
+}
+
 TEST(a_ping_that_cannot_be_sent_loses_the_server_and_rejects_the_call)
 {
     struct scene s = scene_with_calls(1);
