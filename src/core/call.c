@@ -393,9 +393,10 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     if (server) {
         facts.server = hf_span_of(server->name);
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-        facts.generation = call->runtime ? call->runtime->generation
-                           : call->input ? call->input->generation
-                                         : server->generation;
+        facts.generation = call->runtime                   ? call->runtime->generation
+                           : call->stage == HF_CALL_JOINED ? call->park->generation
+                           : call->input                   ? call->input->generation
+                                                           : server->generation;
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_slot_retry_after_ms(slot);
         hf_note(call->engine, HF_NOTE_INFO, server, facts.generation,

@@ -228,6 +228,8 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     }
     round->is_answered = true;
     hf_park_tell(park, round->number, responses);
+    if (is_first) /* what it hears now is kept for its re-sends */
+        hf_park_rearm(park);
     hf_park_say(session, session->via, msg->id, next ? &next->question : &park->end);
 }
 
@@ -244,9 +246,10 @@ bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
     if (round)
         take_retry(park, round, method, msg);
     else
-        hf_send_error(session, msg->id, -32602,
-                      "This requestState has expired: nobody came back in time, and the call was "
-                      "cancelled at its server. It may have run in part: check its effect before "
-                      "calling again without it.");
+        hf_send_error(
+            session, msg->id, -32602,
+            "This requestState has expired: nobody came for it within parkMs. If the call "
+            "had not ended by then, it was cancelled at its server; it may have run: "
+            "check its effect before calling again without it.");
     return true;
 }

@@ -175,6 +175,21 @@ TEST(what_became_of_it_is_forgotten_after_park_ms_and_the_call_is_still_not_run_
     world_end(s.w);
 }
 
+TEST(what_the_first_retry_hears_late_is_kept_for_its_re_sends_for_park_ms)
+{
+    struct scene s = parked_with_state();
+    child_answers(s.first, CALL, RESULT);
+    advance(s.w, PARK_MS - 1);
+    retries(s.client, 2, state, YES);
+    advance(s.w, PARK_MS - 1);
+    retries(s.client, 3, state, YES);
+    CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
+    advance(s.w, 1); /* a re-send does not prolong it */
+    retries(s.client, 4, state, YES);
+    CHECK(error_of(s.client, 4) == -32602 && child_got(s.first, CALL) == 1);
+    world_end(s.w);
+}
+
 TEST(the_clock_of_a_parked_call_stands_still_and_goes_on_with_the_retry)
 {
     struct hf_settings settings = default_settings();
@@ -366,6 +381,20 @@ TEST(a_client_that_finishes_while_its_retry_waits_gets_its_answer_or_the_truth_a
         CHECK(hf_session_is_settled(s.client->session));
         world_end(s.w);
     }
+}
+
+TEST(a_retry_that_ends_with_its_client_names_the_generation_that_has_the_call)
+{
+    struct scene s = parked_with_state();
+    retries(s.client, 2, state, YES);
+    hf_session_finish(s.client->session, s.w->now_ms);
+    advance(s.w, 5000);
+    operate(s.w, s.server, HF_OP_RESTART); /* the old one drains, and the call is there */
+    advance(s.w, 5000);
+    CHECK(status_of(s.server).generation == 2);
+    CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "generation", "1"));
+    CHECK(data_is(s.client, 2, "reason", "\"client_finished\""));
+    world_end(s.w);
 }
 
 /* ---- holdfast ---- */
