@@ -504,6 +504,8 @@ static void send_again(struct hf_call *call)
 {
     struct hf_server *server = call->slot->server;
     struct hf_runtime *before = call->runtime;
+    if (call->park)
+        hf_park_lost(call);
     (void)leave_runtime(call);
     call->runtime = NULL;
     server->resends++;

@@ -254,6 +254,7 @@ void hf_park_answered(struct hf_call *call, const struct hf_msg *msg); /* and it
 /* True: it was laid aside, and goes on with the next retry. */
 bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts);
 void hf_park_left(struct hf_call *call); /* its call or one of its waiters, which ends */
+void hf_park_lost(struct hf_call *call); /* its call is sent again: what was asked in it is moot */
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
 uint64_t hf_park_via(const struct hf_call *call); /* of the newest waiter; 0: there is none */
 void hf_park_timer(struct hf_park *park);

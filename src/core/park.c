@@ -409,6 +409,18 @@ void hf_park_left(struct hf_call *call)
         hf_park_rearm(park);
 }
 
+void hf_park_lost(struct hf_call *call)
+{
+    struct hf_park *park = call->park;
+    if (!hf_call_is_parked(call)) {
+        hf_park_left(call);
+        return;
+    }
+    park->is_gathering = false;
+    hf_park_refuse_asks(park, true, "the call was lost");
+    hf_park_rearm(park);
+}
+
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token)
 {
     struct hf_call *waiter;

@@ -71,6 +71,31 @@ TEST(a_server_that_dies_before_its_question_went_out_is_answered_to_the_call_its
     world_end(s.w);
 }
 
+TEST(what_was_asked_in_a_read_that_was_lost_and_is_sent_again_is_forgotten)
+{
+    struct scene s = remote_scene();
+    struct client *c = open_client(s.w, s.server);
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
+                   "\"uri\":\"u://1\",\"_meta\":{"
+                   "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                   "\"io.modelcontextprotocol/clientCapabilities\":" CAN "}}}");
+    struct exchange *x = last_exchange(s.w, "resources/read");
+    exchange_head(x, 200, true);
+    exchange_says(x, "{\"jsonrpc\":\"2.0\",\"id\":501,\"method\":\"elicitation/create\","
+                     "\"params\":{\"message\":\"?\"}}");
+    exchange_breaks(x, HF_SENT_WHOLE);
+    CHECK(sent(s.w, "resources/read") == 2);
+    REQUIRE(exchanges(s.w, "response") == 1);
+    CHECK(span_has(last_exchange(s.w, "response")->body.items[0].msg.text, "\"error\""));
+    advance(s.w, GATHER_MS);
+    CHECK(answers_to(c, 1) == 0);
+    x = last_exchange(s.w, "resources/read");
+    exchange_head(x, 200, true);
+    exchange_says_answer(x, RESULT);
+    CHECK(is_complete(c, 1));
+    world_end(s.w);
+}
+
 TEST(an_answer_that_comes_before_the_question_went_out_is_simply_the_answer)
 {
     struct scene s = modern_scene();
