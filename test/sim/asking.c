@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include "sim.h"
 
-static struct request *new_request(struct sim *sim, struct client *client, enum request_kind kind)
+static struct request *plain_request(struct sim *sim, struct client *client, enum request_kind kind)
 {
     if (sim->request_count == REQUESTS || client->open_count == OPEN_MAX ||
         !via_is_left(sim, client))
@@ -11,23 +11,33 @@ static struct request *new_request(struct sim *sim, struct client *client, enum 
     struct request *r = &sim->requests[number];
     *r = (struct request) { .kind = kind,
                             .number = number,
+                            .root = number,
                             .client = (int)(client - sim->clients),
                             .via = via_next(sim, client),
                             .sent_ms = sim->now_ms };
     r->is_modern = client->is_modern;
+    r->able = !client->is_modern ? 0 : chance(sim, 60) ? 7 : below(sim, 8);
     r->person = client->is_modern && client->is_http ? below(sim, PERSONS) : 0;
     int *next = r->person ? &client->persons_next_id[r->person] : &client->next_id;
     (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++*next);
-    if (!sim->is_calm && client->open_count && chance(sim, 3)) {
-        struct request *twin = &sim->requests[client->open[below(sim, client->open_count)]];
-        const bool greets = kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE;
-        if (!greets)
-            memcpy(r->id, twin->id, sizeof r->id);
-        /* over HTTP each answer comes to the message that it answers */
-        r->shares_its_id |= !greets && r->via == twin->via;
-        twin->shares_its_id |= !greets && r->via == twin->via;
-    }
     client->open[client->open_count++] = number;
+    return r;
+}
+
+/* Some clients use an id again while it is open. */
+static struct request *new_request(struct sim *sim, struct client *client, enum request_kind kind)
+{
+    const unsigned before = client->open_count;
+    struct request *r = plain_request(sim, client, kind);
+    if (!r || sim->is_calm || !before || !chance(sim, 3))
+        return r;
+    struct request *twin = &sim->requests[client->open[below(sim, before)]];
+    if (kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE || twin->retry)
+        return r;
+    memcpy(r->id, twin->id, sizeof r->id);
+    /* over HTTP each answer comes to the message that it answers */
+    r->shares_its_id |= r->via == twin->via;
+    twin->shares_its_id |= r->via == twin->via;
     return r;
 }
 
@@ -75,9 +85,8 @@ static void add_meta(struct sim *sim, const struct request *r)
     hf_buf_add_char(&sim->message, '}');
 }
 
-static void add_pad(struct sim *sim)
+static void add_pad(struct sim *sim, uint32_t n)
 {
-    const uint32_t n = chance(sim, 80) ? 0 : below(sim, PICK(sim, 300, 3000));
     if (n == 0)
         return;
     hf_buf_add_str(&sim->message, ",\"pad\":\"");
@@ -103,7 +112,7 @@ static void add_params(struct sim *sim, const struct client *client, const struc
     case ASK_IDEM:
     case ASK_GIVEN:
     case ASK_PROMPT:
-        (void)snprintf(given, sizeof given, "v%d", client->variant[target - sim->instances]);
+        (void)snprintf(given, sizeof given, "v%d", r->variant);
         hf_buf_add_str(&sim->message, "\"name\":");
         add_name(sim, client, target,
                  r->kind == ASK_PUT     ? "put"
@@ -111,7 +120,7 @@ static void add_params(struct sim *sim, const struct client *client, const struc
                  : r->kind == ASK_GIVEN ? given
                                         : "p");
         hf_buf_add_str(&sim->message, ",\"arguments\":{\"a\":1.50");
-        add_pad(sim);
+        add_pad(sim, r->pad);
         hf_buf_add_str(&sim->message, "},");
         break;
     case ASK_COMPLETE:
@@ -122,7 +131,7 @@ static void add_params(struct sim *sim, const struct client *client, const struc
     case ASK_LEVEL: hf_buf_add_str(&sim->message, "\"level\":\"info\","); break;
     case ASK_UNKNOWN: break;
     default:
-        hf_buf_printf(&sim->message, "\"uri\":\"%s://%d/1\",", chance(sim, 80) ? "res" : "tpl",
+        hf_buf_printf(&sim->message, "\"uri\":\"%s://%d/1\",", r->by_template ? "tpl" : "res",
                       target->seat);
         break;
     }
@@ -173,6 +182,16 @@ static bool is_forbidden(const struct client *client, const struct request *r)
     }
 }
 
+static void aim(struct request *r, const struct client *client, struct instance *target)
+{
+    r->target = target;
+    r->wait_ms = target->settings.wait_ms;
+    r->call_timeout_ms = target->settings.call_timeout_ms;
+    r->call_timeout_max_ms = target->settings.call_timeout_max_ms;
+    r->repeatable = is_repeatable(r);
+    r->is_forbidden = is_forbidden(client, r);
+}
+
 /* Appends a request for something that a server does. */
 static struct request *add_call(struct sim *sim, struct client *client, enum request_kind kind,
                                 struct instance *target)
@@ -180,17 +199,42 @@ static struct request *add_call(struct sim *sim, struct client *client, enum req
     struct request *r = new_request(sim, client, kind);
     if (!r)
         return NULL;
-    r->target = target;
-    r->wait_ms = target->settings.wait_ms;
-    r->call_timeout_ms = target->settings.call_timeout_ms;
-    r->call_timeout_max_ms = target->settings.call_timeout_max_ms;
-    r->repeatable = is_repeatable(r);
+    aim(r, client, target);
     r->knew_its_name = client->knows[target - sim->instances] && target->lists_tools;
-    r->is_forbidden = is_forbidden(client, r);
+    r->variant = client->variant[target - sim->instances];
+    r->pad = chance(sim, 80) ? 0 : below(sim, PICK(sim, 300, 3000));
+    r->by_template = chance(sim, 20);
+    r->brings_answers = r->is_modern && chance(sim, 15);
     sim->stats->calls++;
     add_request(sim, r, methods[kind]);
     add_params(sim, client, r);
+    if (r->brings_answers)
+        retry_add_given(sim, r);
     hf_buf_add_str(&sim->message, "}}");
+    return r;
+}
+
+struct request *client_retry(struct sim *sim, struct client *client, unsigned question,
+                             enum retry retry)
+{
+    const struct request *root = &sim->requests[sim->questions[question].root];
+    struct request *r = plain_request(sim, client, root->kind);
+    if (!r)
+        return NULL;
+    aim(r, client, client->only ? client->only : root->target);
+    r->variant = root->variant;
+    r->pad = root->pad;
+    r->by_template = root->by_template;
+    r->able = root->able;
+    r->root = root->number;
+    r->retry = retry;
+    r->question = question;
+    hf_buf_clear(&sim->message);
+    add_request(sim, r, methods[r->kind]);
+    add_params(sim, client, r);
+    retry_add(sim, r);
+    hf_buf_add_str(&sim->message, "}}");
+    client_say(sim, client, 1, 0);
     return r;
 }
 
@@ -338,6 +382,7 @@ void client_cancel(struct sim *sim, struct client *client, struct request *r)
     if (ends) {
         r->state = CANCELLED;
         client_take_out(sim, client, r);
+        retry_left(sim, r);
         if (r->via) /* whoever waits there hears that nothing comes */
             sim->vias[r->via].nothings++;
     }
@@ -419,6 +464,8 @@ static void call_some(struct sim *sim, struct client *client)
 void client_ask_some(struct sim *sim, struct client *client)
 {
     const uint32_t dice = below(sim, 92);
+    if (client->is_modern && chance(sim, 45) && retry_some(sim, client))
+        return;
     if (dice < 55)
         call_some(sim, client);
     else if (dice < 66)

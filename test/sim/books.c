@@ -5,7 +5,7 @@
 
 struct tally { /* what is found by walking, to be held against what is counted */
     size_t timers, calls, held, posts;
-    uint64_t bytes;
+    uint64_t bytes, kept;
 };
 
 /* Limits that were lowered hold for what comes, not for what is there. */
@@ -46,6 +46,9 @@ static void check_call_table(struct sim *sim, struct tally *tally)
         tally->held += call->stage == HF_CALL_HELD;
         if (call->stage == HF_CALL_ASKING && !call->park && !is_asked(call))
             sim_broken(sim, PROMISE_P1, "a call waits for answers that nobody was asked for");
+        const bool is_open = call->session && call->stage != HF_CALL_ENDED;
+        if (is_open && !hf_linked(&call->in_session) && !call->park)
+            sim_broken(sim, PROMISE_P1, "a call has no client side, and nobody can come for it");
         if (call->stage == HF_CALL_ENDED && call->timer.at_ms)
             sim_broken(sim, PROMISE_INNER, "a call that ended still has a timer");
     }
@@ -88,6 +91,8 @@ static void check_posts(struct sim *sim, const struct hf_runtime *runtime, struc
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         const bool is_awaited = call->post || call->doubted_status || runtime->remote.is_sse;
+        if (call->doubted_status && !runtime->remote.doubt)
+            sim_broken(sim, PROMISE_P1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
             sim_broken(sim, PROMISE_P1, "a call waits for an exchange that is over");
     }
@@ -270,6 +275,46 @@ static void check_server(struct sim *sim, const struct hf_server *server, struct
                    server->is_published ? "" : "not ");
 }
 
+/* ---- parked calls ---- */
+
+static size_t weight_of(const struct hf_park *park)
+{
+    size_t weight = sizeof *park + strlen(park->capabilities) + park->end.length;
+    const struct hf_round *round;
+    HF_LIST_EACH (round, &park->rounds, struct hf_round, link) {
+        weight += sizeof *round + round->question.length;
+    }
+    return weight;
+}
+
+/* Somebody waits for what comes next, or a clock runs until it is given up. */
+static void check_park(struct sim *sim, const struct hf_park *park, struct tally *tally)
+{
+    const bool is_attached = park->call && hf_linked(&park->call->in_session);
+    const bool is_asked = hf_park_is_asked(park);
+    const bool is_awaited = !hf_list_empty(&park->waiters);
+    const struct hf_call *waiter;
+    tally->timers += armed(&park->timer);
+    tally->kept += park->kept;
+    if (park->call && (park->call->park != park || park->call->session != park->session))
+        sim_broken(sim, PROMISE_INNER, "a parked call is not where it is parked");
+    HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link) {
+        if (waiter->stage != HF_CALL_JOINED || waiter->park != park)
+            sim_broken(sim, PROMISE_INNER, "a retry waits elsewhere");
+    }
+    if (is_awaited && (!park->call || is_asked || is_attached))
+        sim_broken(sim, PROMISE_P1, "a retry waits for what has been said");
+    if (!is_attached && !is_awaited && !park->timer.at_ms)
+        sim_broken(sim, PROMISE_P12, "nothing bounds how long a call is parked");
+    if (is_awaited && !park->is_gathering && park->timer.at_ms)
+        sim_broken(sim, PROMISE_P1, "a call may be given up while its client waits for it");
+    if (park->timer.at_ms > sim->now_ms + sim->limits.park_ms + 30)
+        sim_broken(sim, PROMISE_P12, "a call is parked for longer than parkMs");
+    if (park->kept < weight_of(park))
+        sim_broken(sim, PROMISE_P12, "a parked call keeps %zu bytes, and counts %zu",
+                   weight_of(park), park->kept);
+}
+
 void check_books(struct sim *sim)
 {
     struct tally tally = { 0 };
@@ -284,9 +329,15 @@ void check_books(struct sim *sim)
         tally.timers += armed(&session->settle);
         const struct hf_park *park;
         HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
-            tally.timers += armed(&park->timer);
+            check_park(sim, park, &tally);
         }
     }
+    if (tally.kept != sim->engine->kept_bytes)
+        sim_broken(sim, PROMISE_P12, "kept_bytes is %llu, parked calls keep %llu",
+                   (unsigned long long)sim->engine->kept_bytes, (unsigned long long)tally.kept);
+    if (tally.kept > sim->limits.max_buffered_bytes / 2 + sizeof(struct hf_park))
+        sim_broken(sim, PROMISE_P12, "parked calls keep %llu bytes",
+                   (unsigned long long)tally.kept);
     if (tally.timers != sim->engine->timers.count)
         sim_broken(sim, PROMISE_INNER, "%zu timers are set, of which %zu have an owner",
                    sim->engine->timers.count, tally.timers);

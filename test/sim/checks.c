@@ -195,7 +195,7 @@ static void check_deadlines_inside(struct sim *sim)
 static void check_deadline(struct sim *sim, const struct request *r)
 {
     if (!r->target || r->target->removed || request_goes_by_uri(r) || r->shares_its_id ||
-        r->clocks_changed || r->is_forbidden)
+        r->clocks_changed || r->is_forbidden || r->retry)
         return;
     if (r->sends == 0 && sim->now_ms > r->sent_ms + r->wait_ms)
         sim_broken(sim, PROMISE_P1, "request %d was neither sent nor answered in waitMs",

@@ -19,7 +19,8 @@ void client_open(struct sim *sim, struct client *client)
         return; /* such a client comes with its server and goes with it */
     *client = (struct client) { .next_id = client->next_id + 1, .can_be_asked = chance(sim, 60) };
     client->is_http = !sim->is_run && chance(sim, 50);
-    client->is_modern = chance(sim, 40);
+    client->is_modern = chance(sim, sim->is_inquisitive ? 75 : 40);
+    client->visit = ++sim->visit_count;
     client->only = only && !only->removed ? only : NULL;
     TRACE(sim, "%sclient %d comes%s%s%s", client->is_modern ? "modern " : "",
           (int)(client - sim->clients), client->is_http ? " by HTTP" : "",

@@ -81,7 +81,7 @@ static void read_message(struct sim *sim, struct exchange *x, const struct hf_po
         hf_json_int(hf_json_get(msg.params, HF_SPAN("requestId")), &id))
         x->cancels = (uint64_t)id;
     if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
-        talk_heard_answer(sim, x->wire, msg.id);
+        inquire_heard(sim, x->wire, &msg);
     if (!x->is_request)
         return;
     if (!hf_json_int(msg.id, &id))
@@ -406,7 +406,11 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
     hf_buf_clear(&wire->out);
     switch (saying) {
     case SAYING_PROGRESS: talk_progress(sim, wire, &x->asked); break;
-    case SAYING_ASK: talk_ask(sim, wire, x->asked.request); break;
+    case SAYING_ASK:
+        talk_ask(sim, wire, x->asked.request);
+        if (x->inquires)
+            x->asked.waits |= UINT64_C(1) << (wire->next_ask % 64);
+        break;
     case SAYING_LOG: talk_log(wire, x->asked.request); break;
     case SAYING_STRANGER: talk_error(wire, x->asked.id + 65536, -32050); break;
     case SAYING_NOISE: talk_noise(sim, wire); break;
@@ -527,7 +531,9 @@ static void go_on(struct sim *sim, struct exchange *x)
     if (!x->in_use || x->serial != serial)
         return;
     if (x->step_head < x->step_count) {
-        x->wake_ms = sim->now_ms + x->steps[x->step_head].delay_ms;
+        const bool waits =
+            x->asked.waits && !sim->is_calm && x->steps[x->step_head].kind == STEP_ANSWER;
+        x->wake_ms = waits ? UINT64_MAX : sim->now_ms + x->steps[x->step_head].delay_ms;
     } else if (x->post) {
         x->phase = OPEN_STREAM;
         x->wake_ms =

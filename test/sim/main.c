@@ -119,6 +119,15 @@ static void add(struct stats *sum, const struct stats *one)
     sum->modern_clients += one->modern_clients;
     sum->modern_requests += one->modern_requests;
     sum->modern_cancels += one->modern_cancels;
+    sum->parked += one->parked;
+    sum->rounds += one->rounds;
+    sum->given += one->given;
+    sum->never += one->never;
+    sum->expired += one->expired;
+    sum->after_death += one->after_death;
+    sum->kept += one->kept;
+    for (size_t i = 0; i < RETRY_COUNT; i++)
+        sum->retries[i] += one->retries[i];
     for (size_t i = 0; i < FAULT_COUNT; i++)
         sum->faults[i] += one->faults[i];
     for (size_t i = 0; i < MODERN_COUNT; i++)
@@ -208,6 +217,18 @@ static void print_tables(const struct stats *s)
            "%llu\n",
            (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
            (unsigned long long)s->modern_cancels);
+    printf("# table: parked calls %llu, questions %llu, answers given with the call %llu, kept for "
+           "the retry %llu, never come back for %llu\n",
+           (unsigned long long)s->parked, (unsigned long long)s->rounds,
+           (unsigned long long)s->given, (unsigned long long)s->kept, (unsigned long long)s->never);
+    printf("# table: retries: answered %llu, twice the same %llu, twice different %llu, in part "
+           "%llu, wrongly %llu, tampered %llu, foreign %llu; expired %llu, after death %llu\n",
+           (unsigned long long)s->retries[RETRY_ANSWER], (unsigned long long)s->retries[RETRY_SAME],
+           (unsigned long long)s->retries[RETRY_OTHER], (unsigned long long)s->retries[RETRY_PART],
+           (unsigned long long)s->retries[RETRY_WRONG],
+           (unsigned long long)s->retries[RETRY_TAMPERED],
+           (unsigned long long)s->retries[RETRY_FOREIGN], (unsigned long long)s->expired,
+           (unsigned long long)s->after_death);
     static const char *const modern_names[] = {
 #define NAME(id, name) name,
         MODERN(NAME)

@@ -8,9 +8,14 @@ void modern_add_meta(struct sim *sim, const struct request *r)
     if (!r->is_modern)
         return;
     sim->stats->modern_requests++;
+    char able[80];
+    (void)snprintf(able, sizeof able, "{%s%s%s\"x\":{}}",
+                   r->able >> INQUIRE_SAMPLING & 1 ? "\"sampling\":{}," : "",
+                   r->able >> INQUIRE_ROOTS & 1 ? "\"roots\":{}," : "",
+                   r->able >> INQUIRE_ELICITATION & 1 ? "\"elicitation\":{}," : "");
     hf_era_add_meta(&sim->message,
                     chance(sim, 80) ? HF_SPAN("{\"name\":\"c\",\"version\":\"1\"}") : HF_SPAN(""),
-                    HF_SPAN("{}"), levels[below(sim, 3)]);
+                    hf_span_of(able), levels[below(sim, 3)]);
 }
 
 /* ---- taking back ---- */
@@ -26,6 +31,7 @@ static void close_stream(struct sim *sim, struct client *client, uint64_t via)
             continue;
         r->state = CANCELLED;
         client_take_out(sim, client, r);
+        retry_left(sim, r);
         sim->vias[via].nothings++;
     }
     shell_begin(sim, NULL);
@@ -57,11 +63,13 @@ bool modern_knows(enum request_kind kind)
            kind != ASK_PING;
 }
 
-void modern_judge(struct sim *sim, const struct request *r, const struct hf_msg *msg)
+bool modern_judge(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
     int64_t code = 0;
     if (msg->kind == HF_MSG_ERROR && !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-        return; /* judged elsewhere */
+        return false; /* judged elsewhere */
+    if (retry_judge(sim, r, msg, code))
+        return true;
     if (!modern_knows(r->kind) && (code != -32601 || r->sends))
         sim_broken(sim, PROMISE_P6, "request %d is for what the revision does not have (%d)",
                    r->number, (int)code);
@@ -74,4 +82,5 @@ void modern_judge(struct sim *sim, const struct request *r, const struct hf_msg 
     if (r->kind == ASK_DISCOVER && msg->kind == HF_MSG_RESULT &&
         !hf_json_get(msg->result, HF_SPAN("supportedVersions")).p)
         sim_broken(sim, PROMISE_P6, "request %d discovered nothing", r->number);
+    return false;
 }

@@ -12,7 +12,7 @@
 
 void modern_init(struct sim *sim, struct instance *instance)
 {
-    const bool may_be = !instance->is_remote;
+    const bool may_be = !instance->is_remote && !(sim->is_inquisitive && chance(sim, 70));
     instance->speaks = may_be ? (enum speaks)PICK(sim, SPEAKS_LEGACY, SPEAKS_LEGACY, SPEAKS_MODERN,
                                                   SPEAKS_MODERN, SPEAKS_BOTH)
                               : SPEAKS_LEGACY;

@@ -3,6 +3,20 @@
 
 const char *const seat_names[SERVERS] = { "alpha", "beta", "gamma" };
 
+/* Then most calls come far enough to be asked about. */
+static void be_patient(struct sim *sim, struct hf_settings *s)
+{
+    s->lazy = false;
+    s->wait_ms = 45000;
+    s->call_timeout_ms = PICK(sim, 0, 0, 0, 10000);
+    s->start_timeout_ms = 120000;
+    s->reconnect.attempts = -1;
+    s->reconnect.first_attempts = 10;
+    s->max_runtimes = 16;
+    s->max_in_flight = PICK(sim, 0, 0, 0, 2);
+    s->max_waiting = 1000;
+}
+
 /* One statement for each: the order in which an initializer's values are made is the compiler's. */
 struct hf_settings operator_settings(struct sim *sim)
 {
@@ -34,7 +48,8 @@ struct hf_settings operator_settings(struct sim *sim)
     s.stall_ms = PICK(sim, 1, 100, 60000);
     s.overlap = chance(sim, 60);
     s.stateful = chance(sim, 15);
-    s.isolation = chance(sim, 20) ? HF_ISOLATION_SESSION : HF_ISOLATION_SHARED;
+    s.isolation =
+        chance(sim, sim->is_inquisitive ? 50 : 20) ? HF_ISOLATION_SESSION : HF_ISOLATION_SHARED;
     s.max_runtimes = PICK(sim, 2, 5, 16);
     s.max_in_flight = PICK(sim, 0, 0, 1, 2, 8);
     s.max_waiting = PICK(sim, 0, 2, 5, 1000, 1000, 1000, 1000, 1000);
@@ -43,6 +58,8 @@ struct hf_settings operator_settings(struct sim *sim)
         s.refused_status.bits[0] = UINT64_C(1) << 29;
     if (chance(sim, 15))
         s.refused_status.bits[1] = UINT64_C(1) << (103 - 64);
+    if (sim->is_inquisitive)
+        be_patient(sim, &s);
     return s;
 }
 
@@ -59,11 +76,14 @@ struct personality operator_personality(struct sim *sim)
     is.read_max = PICK(sim, 1, 7, 64, 4096);
     is.delay_ms = PICK(sim, 0, 1, 20, 3000);
     is.answers_at_end_of_pipe = chance(sim, 50);
+    is.asks = (uint8_t)(sim->is_calm          ? 0
+                        : sim->is_inquisitive ? PICK(sim, 40, 90)
+                                              : PICK(sim, 0, 15, 60));
     if (sim->is_calm)
         is.read_max = 4096;
     if (!bad)
         return is;
-    is.evil = (uint8_t)PICK(sim, 0, 10, 40, 90);
+    is.evil = (uint8_t)(sim->is_inquisitive ? PICK(sim, 0, 10) : PICK(sim, 0, 10, 40, 90));
     is.noise = (uint8_t)PICK(sim, 0, 5, 30);
     is.no_exec = chance(sim, 5);
     is.no_exec_later = chance(sim, 5);

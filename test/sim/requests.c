@@ -33,6 +33,16 @@ void request_leaves(struct sim *sim, struct child *child, int number)
     if (is_there && (!policy_allows(client, child->instance, NULL) ||
                      (r->is_forbidden && r->target == child->instance)))
         sim_broken(sim, PROMISE_P6, "request %d was sent, and its client may not use that", number);
+    /* a state that is not ours may be a modern server's own */
+    const bool may_be_its_own =
+        child->era.is_modern && (r->retry == RETRY_TAMPERED || r->retry == RETRY_FOREIGN);
+    if (may_be_its_own) {
+        r->retry = NO_RETRY;
+        r->root = number;
+    }
+    if (r->retry)
+        sim_broken(sim, PROMISE_P2, "request %d goes on with %d, and was sent as a call of its own",
+                   number, r->root);
     if (r->state != OPEN && !r->shares_its_id)
         sim_broken(sim, PROMISE_P1, "request %d was sent although it had ended", number);
     if (r->sends > 1 && !r->repeatable && r->whole_reads > 0)

@@ -49,12 +49,13 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->now_ms = 1000000 + below(sim, 1000);
     sim->events = 0;
     sim->is_calm = sim->is_stopping = sim->has_failed = sim->in_event = false;
-    sim->was_mad = false;
+    sim->was_mad = sim->has_given_up = false;
     sim->instance_count = 0;
     sim->request_count = 0;
     sim->child_serial = sim->child_top = 0;
     sim->exchange_serial = sim->exchange_top = 0;
     sim->via_count = 0;
+    sim->question_count = sim->visit_count = 0;
     memset(sim->clients, 0, sizeof sim->clients);
     memset(sim->seats, 0, sizeof sim->seats);
     for (size_t i = 0; i < CHILDREN; i++)
@@ -65,15 +66,24 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->limits.max_buffered_bytes = chance(sim, 6) ? 6000 : 1 << 26;
     sim->limits.max_depth = 64;
     sim->limits.page_bytes = PICK(sim, 100, 1000000);
+    sim->limits.park_ms = PICK(sim, 100, 8000, 60000, 60000);
     sim->client_weight = PICK(sim, 8, 20, 40);
     sim->operator_weight = PICK(sim, 0, 1, 4);
     sim->evil = PICK(sim, 20, 50, 90);
     sim->killer_weight = PICK(sim, 0, 1, 4);
     sim->host_weight = PICK(sim, 0, 2, 6);
     sim->is_run = chance(sim, 15);
+    sim->is_inquisitive = chance(sim, 35);
+    if (sim->is_inquisitive) { /* then calls must come far enough to be asked about */
+        sim->evil = 20;
+        sim->operator_weight = PICK(sim, 0, 0, 1);
+        sim->killer_weight = PICK(sim, 0, 0, 1, 2);
+        sim->host_weight = PICK(sim, 0, 1);
+    }
     sim->engine = hf_engine_new(&sim->limits, seed);
     hf_engine_on_cell(sim->engine, cells_on_slot, sim->stats);
-    sim->is_calm = chance(sim, 50); /* then madness finds servers that are up */
+    sim->is_calm =
+        sim->is_inquisitive || chance(sim, 50); /* then madness finds servers that are up */
     for (int seat = 0; seat < SERVERS; seat++)
         (void)operator_add(sim, seat);
 }
@@ -154,10 +164,22 @@ static bool exchanges_rest(const struct sim *sim)
     return true;
 }
 
+/* Nobody comes back any more: every parked call is given up, and every stream is closed. */
+static bool nobody_is_asked(const struct sim *sim)
+{
+    const struct hf_session *session;
+    HF_LIST_EACH (session, &sim->engine->sessions, struct hf_session, link) {
+        if (!hf_list_empty(&session->parks) || !hf_list_empty(&session->listeners))
+            return false;
+    }
+    return sim->engine->kept_bytes == 0;
+}
+
 /* No news on its way, one runtime for each connected slot, and no other. */
 static bool is_at_rest(const struct sim *sim)
 {
-    if (!shell_is_quiet(sim) || !exchanges_rest(sim) || !modern_listens_as_wanted(sim))
+    if (!shell_is_quiet(sim) || !exchanges_rest(sim) || !modern_listens_as_wanted(sim) ||
+        (sim->has_given_up && !nobody_is_asked(sim)))
         return false;
     for (unsigned i = 0; i < sim->instance_count; i++) {
         const struct instance *instance = &sim->instances[i];
@@ -340,6 +362,7 @@ static void calm(struct sim *sim)
     if (sim->has_failed || !come_to_rest(sim))
         return;
     give_up_waiting(sim);
+    sim->has_given_up = true;
     greet_own_server(sim);
     if (sim->has_failed || !come_to_rest(sim))
         return;
@@ -407,6 +430,9 @@ static void check_end(struct sim *sim)
     for (int c = 0; c < CLIENTS; c++)
         if (sim->clients[c].session && !sim->has_failed)
             client_close(sim, &sim->clients[c]);
+    if (!sim->has_failed && sim->engine->kept_bytes)
+        sim_broken(sim, PROMISE_P12, "kept_bytes is %llu in the end",
+                   (unsigned long long)sim->engine->kept_bytes);
     if (!sim->has_failed && sim->engine->held_bytes)
         sim_broken(sim, PROMISE_P12, "held_bytes is %llu in the end",
                    (unsigned long long)sim->engine->held_bytes);

@@ -67,7 +67,10 @@ static void begin_answer(struct sim *sim, struct exchange *x, bool is_stream)
 
 static void answer_well(struct sim *sim, struct exchange *x)
 {
-    begin_answer(sim, x, chance(sim, x->instance->host.streaming));
+    const bool inquires = inquire_on_stream(sim, x);
+    begin_answer(sim, x, inquires || chance(sim, x->instance->host.streaming));
+    for (uint32_t n = inquires ? 1 + below(sim, 3) : 0; n > 0; n--)
+        plan(x, STEP_SAY, SAYING_ASK, chance(sim, 70) ? 0 : below(sim, 60));
     plan(x, STEP_ANSWER, 0, 0);
     plan(x, STEP_OVER, true, x->is_stream ? latency(sim, x) : 0);
 }

@@ -20,6 +20,7 @@ static void take_note(struct sim *sim, const struct hf_note *note)
           HF_FMT(note->text));
     if (note->level == HF_NOTE_ERROR && hf_span_starts(note->text, HF_SPAN("bug")))
         sim_broken(sim, PROMISE_INNER, "the engine says: %.*s", HF_FMT(note->text));
+    sim->stats->never += hf_span_starts(note->text, HF_SPAN("parked_call_expired"));
     const struct hf_span resend = HF_SPAN("resend evidence=");
     if (!hf_span_starts(note->text, resend))
         return;

@@ -12,7 +12,8 @@
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
  *   checks.c    the promises, after every event      books.c      whether the books balance
  *   cells.c     which state × event happened         policies.c   what clients may use
- *   modern_clients.c  clients of 2026-07-28
+ *   modern_clients.c  clients of 2026-07-28          retries.c    how they come back, or not
+ *   inquire.c   legacy servers that ask in the middle of a call
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
@@ -29,6 +30,7 @@
 #include "core/state.h"
 #include "wire/line.h"
 #include "faults.h"
+#include "modern_clients.h"
 
 #define PROMISES(X)                                                                                \
     X(P1, "p1_every_request_is_answered_exactly_once_and_in_time")                                 \
@@ -63,7 +65,6 @@ enum {
     SESSIONS_KNOWN = 128, /* by one host */
     STREAMS_KEPT = 16,    /* by one host, to be resumed */
     VIAS = 2048,
-    PERSONS = 2,
     LISTENS_MAX = 4, /* of one child, before it says no to another */
 };
 
@@ -75,6 +76,8 @@ struct stats {
     uint64_t exchanges, renewals, vias, vias_gone;
     uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t modern[MODERN_COUNT];
+    uint64_t parked, rounds, given, never, expired, after_death, kept;
+    uint64_t retries[RETRY_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
     int32_t code[CODES];
@@ -107,7 +110,7 @@ enum request_kind {
     ASK_DISCOVER,
     ASK_PING,
 };
-enum request_state { OPEN, ANSWERED, CANCELLED, DROPPED };
+enum request_state { OPEN, ANSWERED, CANCELLED, DROPPED, PARKED };
 
 struct child;
 
@@ -125,7 +128,20 @@ struct request {
     bool repeatable, shares_its_id, knew_its_name, was_asked, may_be_extended;
     bool is_forbidden; /* its client may not use what it names */
     bool is_modern;    /* it introduces itself */
-    unsigned person;   /* of those who share their client's session */
+    unsigned able;     /* bits: what its client can be asked */
+    uint32_t pad;      /* bytes in its arguments */
+    int variant;
+    bool by_template;
+    /* what was asked in the middle of it */
+    bool brings_answers; /* to what nobody has asked yet */
+    int root;            /* the call that it goes on with; its own number: it is no retry */
+    enum retry retry;
+    unsigned question; /* that it comes back to */
+    uint16_t marks;    /* bits: answers of its that some server heard */
+    bool was_parked;
+    uint64_t touched_ms; /* parked: when its client was last there for it */
+    unsigned visit;
+    unsigned person; /* of those who share their client's session */
     bool said_undispatched;
     bool clocks_changed; /* its server got other settings meanwhile: its deadlines are not known */
     /* what the world knows */
@@ -178,7 +194,9 @@ struct pending {     /* an answer it still owes */
     int request;
     unsigned exchange; /* in which a remote server was asked */
     bool is_second_page, is_modern;
-    unsigned asks; /* bits: what a modern server wants to know first */
+    unsigned asks;      /* bits: what a modern server wants to know first */
+    uint64_t waits;     /* bits: its own questions that are to be answered first */
+    uint8_t asks_again; /* so many times */
 };
 
 struct kept { /* a stream of a host that can be resumed */
@@ -240,6 +258,7 @@ enum reading { BY_LINE, BY_CHUNK, BY_BYTE };
 struct personality {
     uint8_t evil;  /* percent of client calls that meet a bad fate */
     uint8_t noise; /* percent of wakes at which it says something nobody asked for */
+    uint8_t asks;  /* percent of calls in the middle of which it asks something */
     bool no_exec, no_exec_later, dies_in_start, hangs_in_start, guard_is_lost;
     bool deaf_to_eof, deaf_to_term, stops_reading, exits_clean, steal_fails;
     bool leaves_descendant, descendant_reads;
@@ -282,7 +301,8 @@ struct child {
     bool listed_badly;  /* some list of its was lost: it may not be asked again for long */
     bool is_sane;
     uint64_t next_ask, answered_asks; /* bit n: question n % 64 is answered */
-    enum speaks speaks;               /* as installed when it was started */
+    uint8_t ask_kinds[64];
+    enum speaks speaks; /* as installed when it was started */
     struct {
         bool is_modern, was_greeted; /* said that it is; was sent initialize */
         bool died_of_probe, refused_listen;
@@ -331,6 +351,7 @@ struct exchange {
     bool is_request, is_at_endpoint, is_introduction, has_answered;
     enum hf_method_id method;
     struct pending asked;          /* if it is a request, or resumes the stream of one */
+    bool inquires;                 /* its server waits for what it asks, and then answers */
     uint64_t cancels;              /* the id it takes back; 0: none */
     unsigned session;              /* that it carries, in a header or in the URL; 0: none */
     unsigned gives;                /* the session that its answer gives; 0: none */
@@ -355,6 +376,7 @@ struct via { /* one message of a client over HTTP */
 
 struct client {
     struct hf_session *session; /* NULL: not there */
+    unsigned visit;
     struct instance *only;
     unsigned policy; /* which; 0: none */
     bool is_finished, can_be_asked, is_http, is_modern;
@@ -380,9 +402,11 @@ struct sim {
     struct hf_limits limits;
     struct stats *stats;
     bool trace, is_calm, was_mad, is_stopping, has_failed, in_event;
+    bool has_given_up;                  /* in calm: no client comes back for anything */
     bool lost_a_client, failed_at_once; /* in this event: it may hold several changes */
     unsigned client_weight, operator_weight, killer_weight, host_weight, evil;
-    bool is_run; /* as `holdfast run`: the first client has the first server for itself */
+    bool is_run;         /* as `holdfast run`: the first client has the first server for itself */
+    bool is_inquisitive; /* servers ask much, and most clients are modern */
     struct instance instances[INSTANCES];
     unsigned instance_count;
     struct instance *seats[SERVERS];
@@ -393,6 +417,8 @@ struct sim {
     struct via vias[VIAS]; /* by number; 0 is none */
     unsigned via_count;
     struct client clients[CLIENTS];
+    struct question questions[QUESTIONS];
+    unsigned question_count, visit_count;
     struct request requests[REQUESTS];
     int request_count;
     struct hf_buf scratch, message, got, posted; /* one may be cited while another is filled */
@@ -460,14 +486,11 @@ void client_cancel(struct sim *sim, struct client *client, struct request *reque
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
                             struct instance *target);
 void client_take_out(struct sim *sim, struct client *client, const struct request *r);
+struct request *client_retry(struct sim *sim, struct client *client, unsigned question,
+                             enum retry retry); /* NULL: a table is full */
 
 /* modern_clients.c */
-/* The members of `_meta` that introduce a modern request; nothing for another; no comma behind. */
-void modern_add_meta(struct sim *sim, const struct request *r);
-void modern_cancel(struct sim *sim, struct client *client, struct request *request);
-void modern_vanish(struct sim *sim, struct client *client); /* a person does, streams and all */
 bool modern_knows(enum request_kind kind); /* else the revision has no such method any more */
-void modern_judge(struct sim *sim, const struct request *request, const struct hf_msg *msg);
 
 /* policies.c */
 void policy_give(struct sim *sim, struct client *client); /* perhaps none */
@@ -494,6 +517,8 @@ void vias_check_end(struct sim *sim);
 
 /* judge.c: what a client is told, held against what the world knows */
 void judge_answer(struct sim *sim, struct request *request, const struct hf_msg *msg);
+void judge_call(struct sim *sim, struct request *request, const struct hf_msg *msg); /* its end */
+uint64_t hash_of(struct hf_span text);                                               /* never 0 */
 
 /* operators.c */
 extern const char *const seat_names[SERVERS];

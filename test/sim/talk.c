@@ -107,7 +107,8 @@ void talk_error(struct child *child, uint64_t id, int code)
 static void note_answer(struct child *child, struct request *r)
 {
     if (child->runtime && child->life == ALIVE && !child->stdout_closed && !child->said_silent &&
-        r->holder == child && r->holder_serial == child->serial && r->state == OPEN)
+        r->holder == child && r->holder_serial == child->serial &&
+        (r->state == OPEN || r->state == PARKED))
         r->answered_by = child->serial;
 }
 
@@ -199,13 +200,7 @@ static void say_half(struct sim *sim, struct child *child, const struct pending 
 
 void talk_ask(struct sim *sim, struct child *child, int request)
 {
-    static const char *const methods[] = { "sampling/createMessage", "roots/list",
-                                           "elicitation/create", "ping", "x/unheard" };
-    hf_buf_printf(&child->out, "{\"jsonrpc\":\"2.0\",\"id\":\"a%" PRIu64 "\",\"method\":\"%s\"",
-                  ++child->next_ask, methods[below(sim, 5)]);
-    if (request >= 0)
-        hf_buf_printf(&child->out, ",\"params\":{\"_k\":%d}", request);
-    say(child, "}");
+    inquire_ask(child, (enum inquiry)below(sim, 5), request);
 }
 
 void talk_progress(struct sim *sim, struct child *child, const struct pending *pending)
@@ -315,7 +310,8 @@ static void take_call(struct sim *sim, struct child *child, struct pending pendi
         return;
     }
     request_runs(sim, pending.request);
-    talk_owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
+    if (!inquire(sim, child, pending))
+        talk_owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
 }
 
 static void take_list(struct sim *sim, struct child *child, struct pending pending,
@@ -353,10 +349,12 @@ static void take_cancel(struct sim *sim, struct child *child, const struct hf_ms
     if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("requestId")), &id))
         return;
     modern_take_cancel(child, (uint64_t)id);
-    if (chance(sim, 30))
-        return;
+    const bool is_deaf = chance(sim, 30);
     for (unsigned i = 0; i < child->pending_count; i++)
         if (child->pending[i].id == (uint64_t)id) {
+            inquire_taken_back(sim, child->pending[i].request);
+            if (is_deaf)
+                return;
             child->pending[i] = child->pending[--child->pending_count];
             return;
         }
@@ -426,7 +424,7 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
     if (msg.kind == HF_MSG_NOTIFICATION && method == HF_METHOD_CANCELLED)
         take_cancel(sim, child, &msg);
     if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
-        talk_heard_answer(sim, child, msg.id);
+        inquire_heard(sim, child, &msg);
     if (msg.kind != HF_MSG_REQUEST)
         return;
     if (!hf_json_int(msg.id, &id))
