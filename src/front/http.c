@@ -3,10 +3,11 @@
 #include "front/http.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 #include "base/hex.h"
 #include "front/http_parts.h"
 
-enum { NAME_MAX_BYTES = 256, ORIGIN_MAX = 300 };
+enum { NAME_MAX_BYTES = 256, ORIGIN_MAX = 300, ALLOW_MAX = 8192 };
 
 static const struct hf_span no_id = { NULL, 0 };
 
@@ -98,15 +99,43 @@ static void turn_away(struct hf_exchange *exchange, enum hf_admission admission)
            -32000, hf_admission_text(admission));
 }
 
+/* A browser takes no pattern for names of headers, and Mcp-Param-* are as many as tools like: of
+ * what the page asks for, those are allowed. */
+static void allow_params(struct hf_buf *out, struct hf_span asked)
+{
+    static const char prefix[] = "mcp-param-";
+    while (asked.n) {
+        const char *comma = memchr(asked.p, ',', asked.n);
+        struct hf_span name = { asked.p, comma ? (size_t)(comma - asked.p) : asked.n };
+        asked = hf_span_from(asked, name.n + (comma != NULL));
+        while (name.n && name.p[0] == ' ')
+            name = hf_span_from(name, 1);
+        if (name.n >= sizeof prefix - 1 && strncasecmp(name.p, prefix, sizeof prefix - 1) == 0 &&
+            hf_http_is_token(name) && hf_buf_len(out) + name.n + 2 <= ALLOW_MAX)
+            hf_buf_printf(out, ", %.*s", HF_FMT(name));
+    }
+}
+
 /* A page asks before it comes, without its token. */
 static void answer_preflight(struct hf_exchange *exchange)
 {
-    hf_http_answer(exchange, 204,
+    const struct hf_span asked =
+        hf_http_header(hf_exchange_head(exchange), "access-control-request-headers");
+    char room[HEADERS_SIZE + ALLOW_MAX];
+    struct hf_buf headers;
+    hf_buf_init(&headers, 2 * ALLOW_MAX);
+    hf_buf_add_str(&headers,
                    "Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
+                   "Access-Control-Max-Age: 600\r\n"
                    "Access-Control-Allow-Headers: Authorization, Content-Type, Accept, "
-                   "Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Idempotency-Key, "
-                   "traceparent, tracestate\r\nAccess-Control-Max-Age: 600\r\n",
-                   NULL, NULL, 0);
+                   "Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+                   "Idempotency-Key, traceparent, tracestate");
+    allow_params(&headers, asked.p ? asked : HF_SPAN(""));
+    hf_buf_add(&headers, (struct hf_span) { "\r\n", 3 }); /* with its NUL */
+    hf_exchange_answer(exchange, 204,
+                       with_origin(exchange, hf_buf_span(&headers).p, room, sizeof room), NULL,
+                       NULL, 0);
+    hf_buf_done(&headers);
 }
 
 static enum hf_admission place_of(const struct hf_http_front *front,

@@ -307,6 +307,11 @@ int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head, const
     return 0;
 }
 
+bool hf_http_is_token(struct hf_span text)
+{
+    return text.n && run_of(text, TOKEN) == text.n;
+}
+
 struct hf_span hf_http_header(const struct hf_http_head *head, const char *name)
 {
     const struct hf_span wanted = hf_span_of(name);

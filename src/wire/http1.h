@@ -48,6 +48,8 @@ unsigned hf_http_header_count(const struct hf_http_head *head, const char *name)
  * case aside. */
 bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word);
 
+bool hf_http_is_token(struct hf_span text); /* it could be the name of a header */
+
 const char *hf_http_reason(int status); /* "Not Found" */
 
 /* ---- a chunked body, cut anywhere ---- */

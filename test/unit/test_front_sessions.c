@@ -285,12 +285,43 @@ TEST(a_page_of_a_good_origin_may_ask_first_and_can_read_what_it_gets)
     REQUIRE(hf_http_front_admit(f->http, access));
     struct hf_exchange *x = ask(f, "OPTIONS", "/mcp", "Origin: https://app.example\r\n", "");
     CHECK(x->status == 204 && header_of(x, "Access-Control-Allow-Headers").p);
+    static const char *const needed[] = { "Authorization", "Mcp-Session-Id", "MCP-Protocol-Version",
+                                          "Last-Event-ID", "Mcp-Method",     "Mcp-Name" };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        CHECK(span_has(header_of(x, "Access-Control-Allow-Headers"), needed[i]));
+    CHECK(!span_has(header_of(x, "Access-Control-Allow-Headers"), "Param"));
     CHECK(hf_span_is(header_of(x, "Access-Control-Allow-Origin"), "https://app.example"));
     x = ask(f, "OPTIONS", "/mcp", "Origin: https://evil.example\r\n", "");
     CHECK(x->status == 403 && !header_of(x, "Access-Control-Allow-Origin").p);
     x = ask(f, "GET", "/mcp", "Origin: https://app.example\r\n", "");
     CHECK(x->status == 401 && header_of(x, "Access-Control-Allow-Origin").p);
     CHECK(!header_of(ask(f, "GET", "/mcp", "", ""), "Access-Control-Allow-Origin").p);
+    front_end(f);
+}
+
+TEST(a_page_may_send_the_arguments_that_it_asks_to_send_in_headers_and_nothing_else)
+{
+    struct front *f = front_new(1000000, 10);
+    char origin[] = "https://app.example", *origins[] = { origin, NULL };
+    REQUIRE(hf_http_front_admit(f->http, hf_access_new(NULL, origins)));
+    struct hf_exchange *x =
+        ask(f, "OPTIONS", "/mcp",
+            "Origin: https://app.example\r\nAccess-Control-Request-Headers: "
+            "content-type,mcp-param-region, Mcp-Param-Zone,x-evil,mcp-param-a b,,mcp-param\r\n",
+            "");
+    const struct hf_span allowed = header_of(x, "Access-Control-Allow-Headers");
+    CHECK(span_has(allowed, ", tracestate, mcp-param-region, Mcp-Param-Zone"));
+    CHECK(!span_has(allowed, "evil") && !span_has(allowed, "a b"));
+    struct hf_buf many;
+    hf_buf_init(&many, 1 << 16);
+    hf_buf_add_str(&many, "Origin: https://app.example\r\nAccess-Control-Request-Headers: a");
+    for (int i = 0; i < 1000; i++)
+        hf_buf_printf(&many, ",mcp-param-%d", i);
+    hf_buf_add(&many, (struct hf_span) { "\r\n", 3 });
+    x = ask(f, "OPTIONS", "/mcp", hf_buf_span(&many).p, "");
+    CHECK(x->status == 204 && header_of(x, "Access-Control-Allow-Headers").n < 9000);
+    CHECK(hf_span_is(header_of(x, "Access-Control-Allow-Origin"), "https://app.example"));
+    hf_buf_done(&many);
     front_end(f);
 }
 
