@@ -310,17 +310,34 @@ static struct hf_door *door_of(struct hf_session *session)
     return door;
 }
 
+static bool is_same(const struct hf_view *a, const struct hf_view *b)
+{
+    if (a->count != b->count || a->page_count != b->page_count ||
+        !hf_span_eq(hf_buf_span(&a->bytes), hf_buf_span(&b->bytes)))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->entries[i].server != b->entries[i].server)
+            return false;
+    return true;
+}
+
+/* What changed may be hidden here: then the view stays what it was. */
 static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
     struct hf_door *door = door_of(session);
     struct hf_view **views = door->views[part];
-    if (door->is_stale[part] || !views[0]) {
-        hf_view_unref(views[HF_VIEWS_KEPT - 1]);
-        memmove(views + 1, views, (HF_VIEWS_KEPT - 1) * sizeof *views);
-        views[0] = build(session, part);
-        door->is_stale[part] = false;
+    if (!door->is_stale[part] && views[0])
+        return views[0];
+    struct hf_view *fresh = build(session, part);
+    door->is_stale[part] = false;
+    if (views[0] && is_same(views[0], fresh)) {
+        hf_view_unref(fresh);
+        return views[0];
     }
-    return views[0];
+    hf_view_unref(views[HF_VIEWS_KEPT - 1]);
+    memmove(views + 1, views, (HF_VIEWS_KEPT - 1) * sizeof *views);
+    views[0] = fresh;
+    return fresh;
 }
 
 void hf_views_stale(struct hf_server *server, enum hf_part_id part)
@@ -360,6 +377,17 @@ void hf_doors_drop(struct hf_engine *engine, struct hf_server *only)
 
 /* ---- telling clients ---- */
 
+/* A client that has a list is told only if that is another one by now. */
+static bool is_unchanged_for(struct hf_session *session, const struct hf_server *server,
+                             enum hf_part_id part)
+{
+    const struct hf_policy *policy = session->policy;
+    const bool hides =
+        server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
+    return hides && has_names(part) && session->given[part] &&
+           newest(session, part) == session->given[part];
+}
+
 void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_first)
 {
     hf_views_stale(server, part);
@@ -373,7 +401,8 @@ void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_fir
             continue;
         /* one that was never given a list needs no news of the first */
         const bool is_news = session->given[part] || !is_first;
-        if (session->has_greeted && (is_news || session->was_greeted_blind))
+        if (session->has_greeted && (is_news || session->was_greeted_blind) &&
+            !is_unchanged_for(session, server, part))
             hf_send(session, 0, message);
         if (is_news)
             hf_listen_changed(session, part);

@@ -276,3 +276,59 @@ TEST(policies_are_the_same_if_they_say_the_same)
     hf_policy_unref(e);
     hf_policy_unref(NULL);
 }
+
+/* ---- news ---- */
+
+#define CHANGED "notifications/tools/list_changed"
+
+static void now_lists(struct world *w, const struct hf_server *server, const char *tools)
+{
+    struct child *child = newest_child(w, server);
+    child->manners.tools = tools;
+    child_says(child, "{\"jsonrpc\":\"2.0\",\"method\":\"" CHANGED "\"}");
+}
+
+TEST(a_client_hears_of_a_changed_list_only_if_its_own_has_changed)
+{
+    struct hf_server *servers[2];
+    struct world *w = two_servers(servers);
+    struct client *all = greeted_client(w, NULL);
+    struct client *some[] = {
+        client_with(w, NULL, hf_policy_new(NULL, GLOBS("*__look"), NULL)),
+        client_with(w, NULL, hf_policy_new(NULL, NULL, GLOBS("bank__pay*"))),
+        client_with(w, servers[0], hf_policy_new(NULL, NULL, GLOBS("bank__pay*"))),
+    };
+    CHECK(lists(all, "tools/list", "bank__pay,bank__look,files__read,files__erase"));
+    CHECK(lists(some[0], "tools/list", "bank__look") && lists(some[2], "tools/list", "look"));
+    CHECK(lists(some[1], "tools/list", "bank__look,files__read,files__erase"));
+    now_lists(w, servers[0], "[{\"name\":\"pay\",\"title\":\"Pay\"},{\"name\":\"look\"}]");
+    now_lists(w, servers[0], "[{\"name\":\"pay\"},{\"name\":\"pay2\"},{\"name\":\"look\"}]");
+    CHECK(heard(all, CHANGED) == 2);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(heard(some[i], CHANGED) == 0);
+    now_lists(w, servers[0], "[{\"name\":\"pay\"},{\"name\":\"look\",\"title\":\"Look\"}]");
+    for (size_t i = 0; i < 3; i++)
+        CHECK(heard(some[i], CHANGED) == 1);
+    CHECK(operate(w, servers[0], HF_OP_DISABLE)); /* what is not there any more has changed */
+    for (size_t i = 0; i < 3; i++)
+        CHECK(heard(some[i], CHANGED) == 2);
+    world_end(w);
+}
+
+TEST(a_change_that_the_config_hides_is_no_news_to_anybody)
+{
+    struct world *w = world_new();
+    struct hf_server *server =
+        add_spec(w, &(struct hf_server_spec) {
+                        .name = "bank", .settings = default_settings(), .deny = GLOBS("pay") });
+    manners_of(w, server)->tools = "[{\"name\":\"look\"}]";
+    settle(w);
+    struct client *c = greeted_client(w, NULL), *unlisted = greeted_client(w, NULL);
+    CHECK(lists(c, "tools/list", "bank__look"));
+    now_lists(w, server, "[{\"name\":\"look\"},{\"name\":\"pay\"}]");
+    CHECK(heard(c, CHANGED) == 0);
+    CHECK(heard(unlisted, CHANGED) == 1); /* nobody knows what it has seen */
+    now_lists(w, server, "[{\"name\":\"pay\"}]");
+    CHECK(heard(c, CHANGED) == 1 && lists(c, "tools/list", ""));
+    world_end(w);
+}
