@@ -469,7 +469,9 @@ void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 
 void hf_call_pause(struct hf_call *call)
 {
+    const bool was_dispatched = call->was_dispatched; /* and lost, before it was asked for more */
     struct hf_runtime *before = call->stage >= HF_CALL_QUEUED ? step_out(call) : NULL;
+    call->was_dispatched = was_dispatched;
     if (call->stage == HF_CALL_WAITING)
         hf_call_unwait(call);
     call->stage = HF_CALL_ASKING;
@@ -508,6 +510,7 @@ static void send_again(struct hf_call *call)
         hf_park_lost(call);
     (void)leave_runtime(call);
     call->runtime = NULL;
+    call->is_answered = false; /* if it was refused: another answer is waited for */
     server->resends++;
     hf_note(call->engine, HF_NOTE_INFO, server, before->generation,
             "resend evidence=%s sends=%u method=%s", hf_evidence_name(call->evidence),
