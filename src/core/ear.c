@@ -252,11 +252,15 @@ bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
 
 void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg)
 {
+    struct hf_runtime *runtime = call->runtime;
     int64_t code;
-    if (msg->kind == HF_MSG_ERROR && hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-        code == -32601)
-        call->runtime->ear.is_refused = true;
+    const bool is_unknown = msg->kind == HF_MSG_ERROR &&
+                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+                            code == -32601;
+    runtime->ear.is_refused |= is_unknown;
     hf_call_end(call);
+    if (is_unknown && runtime->is_remote)
+        hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
 }
 
 void hf_ear_left(struct hf_call *call)

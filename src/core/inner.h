@@ -142,6 +142,8 @@ enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server sa
 void hf_remote_doubt(struct hf_call *call, int status, uint64_t session);
 void hf_remote_session_gone(struct hf_runtime *runtime, int status);
 /* `status`: of the ping; 0: it was answered, or nobody can tell. */
+void hf_remote_doubt_answered(struct hf_runtime *runtime, const struct hf_msg *msg);
+void hf_remote_ear_refused(struct hf_runtime *runtime, int status);
 void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status);
 void hf_remote_doubt_over(struct hf_call *call); /* its runtime is gone before that */
 void hf_remote_renewed(struct hf_runtime *runtime);

@@ -69,6 +69,8 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
     hf_call_end(call);
     if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
         hf_check_answered(runtime);
+    if (purpose == HF_FOR_LISTEN && end->is_whole && says_other_era(end->status))
+        hf_remote_ear_refused(runtime, end->status);
     if (purpose == HF_FOR_DOUBT)
         hf_remote_doubt_resolved(
             runtime, end->is_whole && end->status >= 400 && end->status < 500 ? end->status : 0);

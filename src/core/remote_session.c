@@ -111,6 +111,28 @@ void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
     runtime->remote.listen_refusal = 0;
 }
 
+/* Its subscription was turned away: perhaps it has gone back to the older era since it was asked.
+ */
+void hf_remote_ear_refused(struct hf_runtime *runtime, int status)
+{
+    if (!runtime->is_modern || runtime->machine.state != HF_RUNTIME_LIVE ||
+        runtime->server->settings.era != HF_ERA_UNKNOWN)
+        return;
+    runtime->remote.listen_refusal = status;
+    (void)ask_after_session(runtime);
+}
+
+void hf_remote_doubt_answered(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    int64_t code;
+    const bool is_unknown = runtime->is_modern && msg->kind == HF_MSG_ERROR &&
+                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+                            code == -32601;
+    hf_remote_doubt_resolved(runtime, 0); /* it says nothing of the calls that are in doubt */
+    if (is_unknown && runtime->server->settings.era == HF_ERA_UNKNOWN)
+        hf_remote_session_gone(runtime, 0);
+}
+
 /* ---- forgotten ---- */
 
 static void end_ours(struct hf_runtime *runtime)
@@ -162,8 +184,7 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
         return;
     if (runtime->is_modern) {
         runtime->server->era = HF_ERA_UNKNOWN;
-        hf_server_reason(runtime->server,
-                         "HTTP %d to server/discover: it speaks another era by now", status);
+        hf_server_reason(runtime->server, "it speaks another era by now");
         hf_remote_lost(runtime);
         return;
     }

@@ -398,7 +398,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         break;
     case HF_FOR_DOUBT:
         hf_call_end(call);
-        hf_remote_doubt_resolved(runtime, 0);
+        hf_remote_doubt_answered(runtime, msg);
         break;
     case HF_FOR_RESTORE: hf_call_end(call); break;
     case HF_FOR_LISTEN: hf_ear_answered(call, msg); break;

@@ -1,0 +1,119 @@
+/* test_remote_era.c - remote servers of 2026-07-28 that refuse what they are sent, and such as
+ * go back to the older era while we are connected. */
+#include "engine_http.h"
+
+#define LISTEN   "subscriptions/listen"
+#define MISMATCH "{\"code\":-32020,\"message\":\"header mismatch\"}"
+#define UNKNOWN  "{\"code\":-32601,\"message\":\"Method not found\"}"
+
+static struct scene remote_modern(struct hf_settings settings)
+{
+    struct scene s = { .w = world_new() };
+    settings.era = HF_ERA_UNKNOWN;
+    settings.relist_ms = 0;
+    s.server = add_remote(s.w, "s", settings);
+    manners_of(s.w, s.server)->is_modern = true;
+    manners_of(s.w, s.server)->capabilities = "{\"tools\":{\"listChanged\":true}}";
+    settle(s.w);
+    s.client = greeted_client(s.w, s.server);
+    client_asks(s.client, 900, "tools/list");
+    s.first = newest_child(s.w, s.server);
+    return s;
+}
+
+TEST(a_call_refused_for_its_headers_is_sent_again_once_the_tools_are_listed_anew)
+{
+    struct scene s = remote_modern(default_settings());
+    client_calls(s.client, 1, "echo");
+    settle(s.w);
+    exchange_answers_error(last_exchange(s.w, "tools/call"), 400, MISMATCH);
+    settle(s.w);
+    REQUIRE(exchanges(s.w, "tools/list") == 2 && exchanges(s.w, "tools/call") == 2);
+    exchange_answers_error(last_exchange(s.w, "tools/call"), 400, MISMATCH);
+    CHECK(error_of(s.client, 1) == -32020 && exchanges(s.w, "tools/call") == 2);
+    world_end(s.w);
+}
+
+/* The answer that refused it is not the answer it is waiting for. */
+TEST(a_call_that_was_refused_and_ends_before_it_is_sent_again_is_never_sent)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 1000;
+    struct scene s = remote_modern(settings);
+    client_calls(s.client, 1, "echo");
+    settle(s.w);
+    manners_of(s.w, s.server)->http.holds_calls = true;
+    exchange_answers_error(last_exchange(s.w, "tools/call"), 400, MISMATCH);
+    settle(s.w);
+    REQUIRE(exchanges(s.w, "tools/call") == 2 && sent(s.w, "tools/call") == 1);
+    advance(s.w, 1000);
+    CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "dispatched", "false"));
+    CHECK(last_exchange(s.w, "tools/call")->is_aborted && open_exchanges(s.w, "tools/call") == 0);
+    world_end(s.w);
+}
+
+/* ---- gone back ---- */
+
+static void go_back(struct scene *s)
+{
+    manners_of(s->w, s->server)->is_modern = false;
+    manners_of(s->w, s->server)->http.by_hand = false;
+}
+
+TEST(a_subscription_turned_away_makes_us_ask_for_the_era_and_a_server_gone_back_is_greeted)
+{
+    static const int statuses[] = { 400, 404, 405 };
+    for (size_t i = 0; i < 3; i++) {
+        struct scene s = remote_modern(default_settings());
+        manners_of(s.w, s.server)->http.by_hand = true;
+        exchange_fails(last_exchange(s.w, LISTEN), statuses[i]);
+        REQUIRE(exchanges(s.w, "server/discover") == 2);
+        go_back(&s);
+        exchange_fails(last_exchange(s.w, "server/discover"), statuses[i]);
+        settle(s.w);
+        CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
+        CHECK(exchanges(s.w, "initialize") == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_server_that_knows_neither_subscriptions_nor_the_question_any_more_has_gone_back)
+{
+    struct scene s = remote_modern(default_settings());
+    manners_of(s.w, s.server)->http.by_hand = true;
+    exchange_answers_error(last_exchange(s.w, LISTEN), 404, UNKNOWN);
+    REQUIRE(exchanges(s.w, "server/discover") == 2);
+    go_back(&s);
+    exchange_answers_error(last_exchange(s.w, "server/discover"), 200, UNKNOWN);
+    settle(s.w);
+    CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
+    CHECK(exchanges(s.w, "initialize") == 1);
+    world_end(s.w);
+}
+
+TEST(a_server_that_only_knows_no_subscriptions_stays_as_it_is)
+{
+    struct scene s = remote_modern(default_settings());
+    exchange_answers_error(last_exchange(s.w, LISTEN), 404, UNKNOWN);
+    advance(s.w, 3600000);
+    CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 1);
+    CHECK(exchanges(s.w, LISTEN) == 1 && exchanges(s.w, "server/discover") == 2);
+    world_end(s.w);
+}
+
+/* A call in doubt is not proven unrun by an error in other words. */
+TEST(a_question_answered_in_other_words_says_nothing_of_the_calls_in_doubt)
+{
+    struct scene s = remote_modern(default_settings());
+    client_calls(s.client, 1, "echo");
+    settle(s.w);
+    manners_of(s.w, s.server)->http.by_hand = true;
+    exchange_fails(last_exchange(s.w, "tools/call"), 404);
+    REQUIRE(exchanges(s.w, "server/discover") == 2);
+    go_back(&s);
+    exchange_answers_error(last_exchange(s.w, "server/discover"), 404, UNKNOWN);
+    settle(s.w);
+    CHECK(data_is(s.client, 1, "dispatched", "true") && exchanges(s.w, "tools/call") == 1);
+    CHECK(IS(s.server, CONNECTED) && exchanges(s.w, "initialize") == 1);
+    world_end(s.w);
+}
