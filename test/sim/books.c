@@ -115,6 +115,9 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
                      armed(&runtime->remote.listen_again) + armed(&runtime->ear.timer);
     if (runtime->is_remote)
         check_posts(sim, runtime, tally);
+    if (runtime->remote.is_correcting && runtime == runtime->slot->current &&
+        !runtime->listing[HF_PART_TOOLS].building)
+        sim_broken(sim, PROMISE_P8, "its tools are not listed again, and calls wait for it");
     if (state == HF_RUNTIME_DRAINING && runtime->in_flight == 0)
         sim_broken(sim, PROMISE_P9, "a runtime drains, and nothing is in flight");
     if (of_clients != runtime->in_flight)
@@ -164,7 +167,7 @@ static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
 static bool is_greeting(const struct hf_runtime *runtime)
 {
     const struct child *child = runtime->shell;
-    return child->is_remote && child->wire.is_greeting;
+    return child->is_remote && (child->wire.is_greeting || runtime->remote.is_correcting);
 }
 
 static void check_waiting(struct sim *sim, const struct hf_slot *slot)

@@ -56,7 +56,17 @@
     X(HELLO_LOST, "initialize: lost or never answered")                                            \
     X(OLDER, "HTTP+SSE spoken")                                                                    \
     X(OLDER_SILENT, "HTTP+SSE: no endpoint")                                                       \
-    X(NO_CLIENT, "no HTTP client to be had")
+    X(NO_CLIENT, "no HTTP client to be had")                                                       \
+    X(MISMATCH, "-32020: a header is missing")                                                     \
+    X(MISMATCH_LIE, "-32020: none is missing")                                                     \
+    X(REVISION, "-32022: of the other era")                                                        \
+    X(WENT_BACK, "modern request to an older server")                                              \
+    X(DISCOVER_ERROR, "server/discover: an error")                                                 \
+    X(INPUT, "input wanted")                                                                       \
+    X(INPUT_LOST, "input wanted, and lost on the way")                                             \
+    X(SUBSCRIPTION_REFUSED, "subscription refused")                                                \
+    X(SUBSCRIPTION_MUTE, "subscription not acknowledged")                                          \
+    X(SUBSCRIPTION_ENDED, "subscription ended at once")
 #define FAULT_ENUM(id, name) FAULT_##id,
 enum fault { FAULTS(FAULT_ENUM) FAULT_COUNT };
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include "sim.h"
 
-static const char *const verb_names[] = { "message", "listen", "resume", "goodbye" };
+const char *const verb_names[] = { "message", "listen", "resume", "goodbye" };
 
 void fault(struct sim *sim, const struct exchange *x, enum fault fault)
 {
@@ -38,13 +38,6 @@ void exchange_drop(struct sim *sim, struct exchange *x)
         sim->exchange_top--;
 }
 
-/* We take leave of it, or cannot any more. */
-static void host_part(struct host *host, unsigned session)
-{
-    for (unsigned i = 0; i < host->known_count; i++)
-        host->known[i].has_parted |= host->known[i].number == session;
-}
-
 /* ---- begun ---- */
 
 static struct exchange *free_exchange(struct sim *sim)
@@ -60,109 +53,6 @@ static struct exchange *free_exchange(struct sim *sim)
     return x;
 }
 
-static void read_message(struct sim *sim, struct exchange *x, const struct hf_post_request *request)
-{
-    struct hf_msg msg;
-    struct hf_err err;
-    int64_t id = 0;
-    hf_buf_clear(&sim->posted);
-    for (unsigned i = 0; i < request->piece_count; i++)
-        hf_buf_add(&sim->posted, request->pieces[i]);
-    const struct hf_span text = hf_buf_span(&sim->posted);
-    TRACE(sim, "    exchange %u posts %.*s", x->serial, (int)(text.n < 300 ? text.n : 300), text.p);
-    if (hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) {
-        sim_broken(sim, PROMISE_INNER, "a host was sent what is no message: %s", err.text);
-        return;
-    }
-    x->method = hf_method_find(msg.method)->id;
-    x->is_request = msg.kind == HF_MSG_REQUEST;
-    x->is_introduction = x->method == HF_METHOD_INITIALIZED;
-    if (x->method == HF_METHOD_CANCELLED &&
-        hf_json_int(hf_json_get(msg.params, HF_SPAN("requestId")), &id))
-        x->cancels = (uint64_t)id;
-    if (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR)
-        inquire_heard(sim, x->wire, &msg);
-    if (!x->is_request)
-        return;
-    if (!hf_json_int(msg.id, &id))
-        sim_broken(sim, PROMISE_INNER, "a host was sent a client's own id");
-    x->asked = talk_asked(x->method, (uint64_t)id, key_of(text));
-    x->asked.exchange = x->serial;
-    x->asked.is_second_page = hf_json_get(msg.params, HF_SPAN("cursor")).p != NULL;
-}
-
-static void read_head(struct exchange *x, const struct hf_post_request *request)
-{
-    char text[64];
-    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->session_id));
-    if (request->session_id.p)
-        x->session = (unsigned)atoi(text + 1);
-    x->is_at_endpoint = request->endpoint.p;
-    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->endpoint));
-    const char *at = strchr(text, '=');
-    if (at)
-        x->session = (unsigned)atoi(at + 1);
-    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->last_event_id));
-    if (request->last_event_id.p)
-        (void)sscanf(text, "%u-%u-%u", &x->last_life, &x->stream, &x->stream_event);
-}
-
-/* Once for each wire, and once more for each session that it was told is gone; and again if the
- * server had to be asked which era it speaks. */
-static void check_hello(struct sim *sim, struct exchange *x)
-{
-    struct child *wire = x->wire;
-    const unsigned count = x->is_at_endpoint ? ++wire->wire.older_hellos : ++wire->wire.hellos;
-    const unsigned most = x->is_at_endpoint ? 1 : 1 + wire->wire.refused + wire->wire.is_probed;
-    if (count > most)
-        sim_broken(sim, PROMISE_P5, "initialize was sent %u times, and %u sessions were refused",
-                   count, wire->wire.refused);
-    if (x->session && !x->is_at_endpoint)
-        sim_broken(sim, PROMISE_P5, "initialize carries a session");
-    sim->stats->renewals += !x->is_at_endpoint && count > 1;
-    wire->wire.session = 0;
-    wire->wire.is_greeting = true;
-}
-
-/* A cancel may go to the session in which its request was sent, even if there is a newer one. */
-static bool is_its_session(const struct sim *sim, const struct exchange *x)
-{
-    if (x->session == x->wire->wire.session || x->is_at_endpoint)
-        return true;
-    for (int i = sim->request_count; x->cancels && i-- > 0;)
-        if (sim->requests[i].rpc_id == x->cancels)
-            return x->session == sim->requests[i].session;
-    return false;
-}
-
-static void check_request(struct sim *sim, struct exchange *x,
-                          const struct hf_post_request *request)
-{
-    const struct child *wire = x->wire;
-    if (x->is_request && x->method == HF_METHOD_INITIALIZE) {
-        check_hello(sim, x);
-        return;
-    }
-    if (x->is_request && x->method == HF_METHOD_DISCOVER) {
-        if (x->session)
-            sim_broken(sim, PROMISE_P5, "the question after the era carries a session");
-        x->wire->wire.is_probed = true;
-        return;
-    }
-    if (x->verb ==
-        HF_POST_RESUME) /* of the session under which it was asked, whatever came since */
-        return;
-    if (!is_its_session(sim, x))
-        sim_broken(sim, PROMISE_P5, "a %s carries session %u, and the newest is %u",
-                   verb_names[x->verb], x->session, wire->wire.session);
-    if (x->is_request && wire->wire.is_greeting)
-        sim_broken(sim, PROMISE_P5, "something is asked before the server was greeted");
-    if (wire->wire.has_version && !request->version.p)
-        sim_broken(sim, PROMISE_INNER, "the version that was agreed on is not said");
-    if (x->verb == HF_POST_GOODBYE)
-        host_part(&x->instance->host, x->session);
-}
-
 void exchange_begin(struct sim *sim, struct hf_post *post)
 {
     struct hf_post_request request;
@@ -175,12 +65,12 @@ void exchange_begin(struct sim *sim, struct hf_post *post)
     x->retry_ms = x->retry_after_ms = -1;
     x->asked.request = -1;
     hf_post_set_shell(post, x);
-    read_head(x, &request);
+    post_read_head(x, &request);
     TRACE(sim, "    exchange %u begins: %s of wire %u, session %u", x->serial, verb_names[x->verb],
           x->wire->serial, x->session);
     if (x->verb == HF_POST_MESSAGE)
-        read_message(sim, x, &request);
-    check_request(sim, x, &request);
+        post_read_body(sim, x, &request);
+    post_check(sim, x, &request);
     struct request *r = request_of(sim, x);
     if (r) {
         r->posts++;
@@ -219,6 +109,12 @@ void exchange_abort(struct sim *sim, struct hf_post *post)
 
 /* ---- told to the engine ---- */
 
+/* Not one whose end comes when the next is being made already. */
+static bool is_of_this_session(const struct exchange *x)
+{
+    return x->is_at_endpoint || x->session == x->wire->wire.session;
+}
+
 static enum fate fate_of(const struct exchange *x, bool is_whole)
 {
     static const enum fate by_sent[] = { FATE_UNSENT, FATE_PARTIAL, FATE_LOST };
@@ -251,8 +147,9 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
     }
     if (x->is_request && x->asked.what == SAY_LIST && !x->has_answered)
         wire->listed_badly = true;
-    if (x->is_introduction)
+    if (x->is_introduction && is_of_this_session(x))
         wire->wire.is_greeting = false;
+    wire->era.was_deaf |= x->is_acknowledged;
     if (x->verb == HF_POST_LISTEN && x->status == 405) /* it has none, and is not asked again */
         wire->wire.has_listened = false;
 }
@@ -303,7 +200,7 @@ static void tell_head(struct sim *sim, struct exchange *x, int status)
     }
     if (is_hello)
         wire->wire.session = x->is_at_endpoint ? 0 : x->gives;
-    if (x->is_introduction && is_good)
+    if (x->is_introduction && is_good && is_of_this_session(x))
         wire->wire.is_greeting = false;
     wire->wire.has_listened |= x->verb == HF_POST_LISTEN && x->is_stream;
     shell_begin(sim, wire->runtime);
@@ -362,17 +259,26 @@ static void tell_answer(struct sim *sim, struct exchange *x, int value)
     struct pending asked = x->asked;
     struct request *r = asked.request < 0 ? NULL : &sim->requests[asked.request];
     struct exchange *on = value == FAULT_ELSEWHERE ? another_stream(sim, x) : NULL;
+    /* rejected before it ran, by the revision: sent again once */
+    const bool is_refusal =
+        value == HF_CODE_HEADER_MISMATCH || value == HF_CODE_UNSUPPORTED_VERSION;
     const bool must_reach = r && r->state == OPEN && r->exchange == asked.exchange &&
-                            !r->shares_its_id && !(r->kind == ASK_READ && r->target != x->instance);
+                            !r->shares_its_id && asked.what != SAY_INPUT && !is_refusal &&
+                            !(r->kind == ASK_READ && r->target != x->instance);
     hf_buf_clear(&wire->out);
     if (value < 0)
         talk_error(wire, asked.id, value);
     else
         talk_answer(sim, wire, &asked);
     x->has_answered = true;
+    wire->era.refused_listen |= modern_is_listening(x) && value == -32601;
     wire->listed_badly |= asked.what == SAY_LIST && value < 0;
     if (asked.what == SAY_HELLO && value == 0)
         wire->wire.has_version = true;
+    if (asked.what == SAY_DISCOVER && value == 0) { /* whatever was tried before */
+        wire->wire.is_greeting = wire->era.was_greeted = false;
+        wire->wire.session = 0;
+    }
     tell_messages(sim, on ? on : x);
     if (must_reach && r->state == OPEN && !sim->has_failed)
         sim_broken(sim, PROMISE_P4, "request %d was answered, and its client hears nothing",
@@ -404,6 +310,8 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
     struct child *wire = x->wire;
     const unsigned announced = wire->announced;
     hf_buf_clear(&wire->out);
+    wire->era.listens[0] = x->asked.id;
+    wire->era.listen_count = modern_is_listening(x);
     switch (saying) {
     case SAYING_PROGRESS: talk_progress(sim, wire, &x->asked); break;
     case SAYING_ASK:
@@ -416,6 +324,7 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
     case SAYING_NOISE: talk_noise(sim, wire); break;
     case SAYING_NEWS: talk_news(wire); break;
     }
+    wire->era.listen_count = 0;
     if (x->status >= 300) /* nobody listens to what comes with an error */
         wire->announced = announced;
     tell_messages(sim, x);
@@ -446,6 +355,7 @@ static void connect_or_not(struct sim *sim, struct exchange *x)
     }
     TRACE(sim, "exchange %u is sending", x->serial);
     if (request_of(sim, x)) {
+        modern_leaves(sim, x->asked.request, x->round);
         request_leaves(sim, x->wire, x->asked.request);
         sim->requests[x->asked.request].is_written = true;
     }
@@ -505,6 +415,12 @@ static void do_step(struct sim *sim, struct exchange *x, struct step step)
         break;
     case STEP_ANSWER: tell_answer(sim, x, step.value); break;
     case STEP_SAY: exchange_say(sim, x, (enum saying)step.value); break;
+    case STEP_LISTENING:
+        hf_buf_clear(&x->wire->out);
+        x->is_acknowledged = true;
+        modern_acknowledge(sim, x->wire, x->asked.id);
+        tell_messages(sim, x);
+        break;
     case STEP_OVERSIZE: tell_oversize(sim, x); break;
     case STEP_MALFORMED: tell_malformed(sim, x, step.value); break;
     case STEP_ENDPOINT: {

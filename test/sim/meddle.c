@@ -12,6 +12,7 @@ void host_init(struct sim *sim, struct host *host)
     host->resumes = chance(sim, 60);
     host->marks = chance(sim, 50);
     host->unknown_status = (int)PICK(sim, 400, 401, 403, 404);
+    host->era_status = (int)PICK(sim, 400, 404, 405);
     host->streaming = (uint8_t)PICK(sim, 0, 50, 100);
     if (!sim->is_calm)
         host_go_mad(sim, host);
@@ -38,6 +39,13 @@ void host_end_session(struct host *host, unsigned session)
     for (unsigned i = 0; i < host->known_count; i++)
         if (host->known[i].number == session)
             host->known[i] = host->known[--host->known_count];
+}
+
+/* We take leave of it, or cannot any more. */
+void host_part(struct host *host, unsigned session)
+{
+    for (unsigned i = 0; i < host->known_count; i++)
+        host->known[i].has_parted |= host->known[i].number == session;
 }
 
 unsigned host_open_session(const struct sim *sim, struct host *host)
@@ -90,7 +98,7 @@ static void cut(struct sim *sim, struct exchange *x)
     x->wake_ms = sim->now_ms;
 }
 
-static void restart(struct sim *sim, struct instance *instance)
+void host_restart(struct sim *sim, struct instance *instance)
 {
     struct host *host = &instance->host;
     fault(sim, NULL, FAULT_RESTART);
@@ -117,8 +125,9 @@ static struct exchange *any_stream(struct sim *sim, const struct instance *insta
     uint32_t seen = 0;
     for (unsigned i = 0; i < sim->exchange_top; i++) {
         struct exchange *x = &sim->exchanges[i];
-        if (x->in_use && x->post && x->instance == instance && x->verb == HF_POST_LISTEN &&
-            x->phase == OPEN_STREAM && below(sim, ++seen) == 0)
+        if (x->in_use && x->post && x->instance == instance &&
+            (x->verb == HF_POST_LISTEN || modern_is_listening(x)) && x->phase == OPEN_STREAM &&
+            below(sim, ++seen) == 0)
             chosen = x;
     }
     return chosen;
@@ -128,6 +137,8 @@ static void end_stream(struct sim *sim, struct exchange *x, bool is_whole)
 {
     fault(sim, x, is_whole ? FAULT_LISTEN_CLOSED : FAULT_LISTEN_CUT);
     x->step_head = x->step_count = 0;
+    if (modern_is_listening(x) && is_whole)
+        plan(x, STEP_ANSWER, 0, 0);
     plan(x, STEP_OVER, is_whole, 0);
     x->phase = AT_SERVER;
     x->wake_ms = sim->now_ms;
@@ -148,11 +159,11 @@ void host_meddle(struct sim *sim, struct instance *instance)
     const bool may_forget = !host_owes_a_ping(sim, instance, host->unknown_status);
     const uint32_t dice = below(sim, 100);
     if (dice < 15 && may_forget) {
-        restart(sim, instance);
+        host_restart(sim, instance);
     } else if (dice < 25 && may_forget) {
         fault(sim, NULL, FAULT_DOWN);
         host->down_until_ms = sim->now_ms + PICK(sim, 5, 200, 3000);
-        restart(sim, instance);
+        host_restart(sim, instance);
     } else if (dice < 45 && may_forget) {
         forget_one(sim, host);
     } else if (dice < 50) {
@@ -177,7 +188,8 @@ void host_meddle(struct sim *sim, struct instance *instance)
 /* What would never have ended does. */
 static void end_well(struct sim *sim, struct exchange *x)
 {
-    if (x->phase >= AT_SERVER && x->verb != HF_POST_LISTEN && !has_step(x, STEP_OVER)) {
+    if (x->phase >= AT_SERVER && x->verb != HF_POST_LISTEN && !modern_is_listening(x) &&
+        !has_step(x, STEP_OVER)) {
         struct host *host = &x->instance->host;
         if (x->method == HF_METHOD_INITIALIZE && host->gives_sessions && !x->gives)
             x->gives = host_open_session(sim, host);
@@ -201,7 +213,7 @@ void hosts_become_sane(struct sim *sim)
         if (!instance->is_remote)
             continue;
         if (chance(sim, 30) && !host_owes_a_ping(sim, instance, host->unknown_status))
-            restart(sim, instance);
+            host_restart(sim, instance);
         host->net = 0;
         host->wants_auth = false;
         host->down_until_ms = 0;

@@ -12,7 +12,7 @@
 
 void modern_init(struct sim *sim, struct instance *instance)
 {
-    const bool may_be = !instance->is_remote && !(sim->is_inquisitive && chance(sim, 70));
+    const bool may_be = !instance->host.is_older && !(sim->is_inquisitive && chance(sim, 70));
     instance->speaks = may_be ? (enum speaks)PICK(sim, SPEAKS_LEGACY, SPEAKS_LEGACY, SPEAKS_MODERN,
                                                   SPEAKS_MODERN, SPEAKS_BOTH)
                               : SPEAKS_LEGACY;
@@ -33,7 +33,10 @@ enum hf_era modern_era(struct sim *sim, const struct instance *instance)
 
 void modern_upgrade(struct sim *sim, struct instance *instance)
 {
-    if (!instance->may_be_upgraded)
+    if (!instance->may_be_upgraded || instance->removed)
+        return;
+    /* what a 4xx after an effect meant is asked for: see host_owes_a_ping */
+    if (instance->is_remote && host_owes_a_ping(sim, instance, 0))
         return;
     instance->speaks = (enum speaks)below(sim, SPEAKS_BOTH + 1);
     sim->stats->modern[MODERN_UPGRADES]++;
@@ -41,6 +44,8 @@ void modern_upgrade(struct sim *sim, struct instance *instance)
           instance->speaks == SPEAKS_LEGACY   ? "the older era"
           : instance->speaks == SPEAKS_MODERN ? "the newer era"
                                               : "both eras");
+    if (instance->is_remote)
+        host_restart(sim, instance);
 }
 
 static bool is_removed(enum hf_method_id method)
@@ -60,7 +65,8 @@ bool modern_check_words(struct sim *sim, const struct child *child, const struct
     const char *what = NULL;
     if (msg->kind == HF_MSG_NOTIFICATION)
         what = child->era.is_modern && !child->era.was_greeted &&
-                       (method == HF_METHOD_INITIALIZED || method == HF_METHOD_ROOTS_CHANGED)
+                       (method == HF_METHOD_INITIALIZED || method == HF_METHOD_ROOTS_CHANGED ||
+                        (child->is_remote && method == HF_METHOD_CANCELLED))
                    ? "a modern server hears what its revision has no more"
                    : NULL;
     else if (msg->kind != HF_MSG_REQUEST)
@@ -184,15 +190,20 @@ static unsigned round_of(struct hf_span text)
     return at ? (unsigned)atoi(at + sizeof key - 1) : 0;
 }
 
-void modern_leaves(struct sim *sim, int request, struct hf_span text)
+unsigned modern_round_of(struct hf_span text)
+{
+    const bool is_modern = memmem(text.p, text.n, HF_META_VERSION, sizeof HF_META_VERSION - 1);
+    return is_modern ? round_of(text) : ROUND_OLDER;
+}
+
+void modern_leaves(struct sim *sim, int request, unsigned round)
 {
     struct request *r = &sim->requests[request];
-    const bool is_modern = memmem(text.p, text.n, HF_META_VERSION, sizeof HF_META_VERSION - 1);
-    if (!is_modern && r->rounds > 0 && !r->repeatable)
+    if (round == ROUND_OLDER && r->rounds > 0 && !r->repeatable)
         sim_broken(sim, PROMISE_P2, "request %d was asked about, and goes to an older server",
                    request);
-    /* the question may have been lost: then it goes as if it had never been put */
-    const unsigned round = is_modern ? round_of(text) : r->rounds;
+    if (round == ROUND_OLDER) /* the question may have been lost: as if it had never been put */
+        round = r->rounds;
     if (round == r->round) /* for the first time, or again for a reason that is judged elsewhere */
         return;
     if (round != r->rounds || round != r->round + 1) {
@@ -203,9 +214,11 @@ void modern_leaves(struct sim *sim, int request, struct hf_span text)
     }
     r->round = round;
     sim->stats->modern[MODERN_RETRIES]++;
-    /* its server is done with what came before, and ran nothing */
+    /* its server is done with what came before, and ran nothing; one that it was lost at may have
+     */
+    r->may_have_arrived = r->repeatable && r->sends - r->nothings > 1;
     r->sends = r->whole_reads = r->nothings = r->answered_by = 0;
-    r->byte_taken = r->may_have_arrived = r->steal_failed = false;
+    r->byte_taken = r->steal_failed = false;
 }
 
 static const char *const inputs[] = { "elicitation/create", "sampling/createMessage",
@@ -213,7 +226,7 @@ static const char *const inputs[] = { "elicitation/create", "sampling/createMess
 static const char *const capabilities[] = { "elicitation", "sampling", "roots" };
 
 /* What it may ask that client, by what the request says; sometimes it does not care. */
-static unsigned may_ask(struct sim *sim, const struct hf_msg *msg)
+unsigned modern_may_ask(struct sim *sim, const struct hf_msg *msg)
 {
     const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));
     unsigned bits = 0;
@@ -248,7 +261,8 @@ void modern_say_input(struct sim *sim, struct child *child, const struct pending
 }
 
 /* Every question of the round came back with an answer, and nothing else did. */
-static void check_answers(struct sim *sim, const struct request *r, const struct hf_msg *msg)
+void modern_check_answers(struct sim *sim, const struct request *r, unsigned round,
+                          const struct hf_msg *msg)
 {
     const struct hf_span answers = hf_json_get(msg->params, HF_SPAN("inputResponses"));
     unsigned count = 0;
@@ -256,7 +270,7 @@ static void check_answers(struct sim *sim, const struct request *r, const struct
         count++;
     for (unsigned i = 0; i < r->asked; i++) {
         char key[24];
-        (void)snprintf(key, sizeof key, "q%u_%u", r->round, i);
+        (void)snprintf(key, sizeof key, "q%u_%u", round, i);
         if (hf_json_type(hf_json_get(answers, hf_span_of(key))) != HF_JSON_OBJECT)
             sim_broken(sim, PROMISE_P3, "request %d came back without an answer to %s", r->number,
                        key);
@@ -266,7 +280,7 @@ static void check_answers(struct sim *sim, const struct request *r, const struct
                    r->number, count, r->asked);
 }
 
-static bool wants_input(struct sim *sim, const struct child *child, const struct request *r)
+bool modern_wants_input(struct sim *sim, const struct child *child, const struct request *r)
 {
     const bool may_want =
         r->kind <= ASK_READ && r->target == child->instance && !r->is_modern && !child->is_sane;
@@ -296,20 +310,25 @@ void modern_take_cancel(struct child *child, uint64_t id)
     }
 }
 
-static void acknowledge(struct sim *sim, struct child *child)
+void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id)
 {
-    hf_buf_add_str(&child->out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-                                "acknowledged\",\"params\":{");
-    modern_add_tag(child);
-    hf_buf_add_str(&child->out, ",\"notifications\":{}}}\n");
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
+                  "\"params\":{\"_meta\":{\"" HF_META_LISTEN "\":%" PRIu64
+                  "},\"notifications\":{}}}\n",
+                  id);
+    if (child->era.was_deaf) /* what changed meanwhile must be asked for */
+        child->announced = child->instance->variant;
+    child->era.was_deaf = false;
     sim->stats->modern[MODERN_ACKNOWLEDGED]++;
 }
 
-static void check_listen(struct sim *sim, const struct child *child, const struct hf_msg *msg)
+void modern_check_listen(struct sim *sim, const struct child *child, const struct hf_msg *msg)
 {
     const struct hf_span filter = hf_json_get(msg->params, HF_SPAN("notifications"));
     const struct instance *instance = child->instance;
     const bool tools = hf_json_is_true(hf_json_get(filter, HF_SPAN("toolsListChanged")));
+    sim->stats->modern[MODERN_LISTENS]++;
     if (child->era.refused_listen)
         sim_broken(sim, PROMISE_P8, "a server that knows no subscriptions is asked again");
     if (child->era.listen_count >= 2)
@@ -319,6 +338,14 @@ static void check_listen(struct sim *sim, const struct child *child, const struc
         sim_broken(sim, PROMISE_P7, "child %u is listened to for what it has not", child->serial);
 }
 
+void modern_say_listen_over(struct child *child, uint64_t id)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"result\":{\"resultType\":"
+                  "\"complete\"}}\n",
+                  id);
+}
+
 static void end_listen(struct sim *sim, struct child *child, uint64_t id, int code)
 {
     modern_take_cancel(child, id);
@@ -326,16 +353,12 @@ static void end_listen(struct sim *sim, struct child *child, uint64_t id, int co
     if (code)
         talk_error(child, id, code);
     else
-        hf_buf_printf(&child->out,
-                      "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"result\":{\"resultType\":"
-                      "\"complete\"}}\n",
-                      id);
+        modern_say_listen_over(child, id);
 }
 
 static void take_listen(struct sim *sim, struct child *child, uint64_t id, const struct hf_msg *msg)
 {
-    check_listen(sim, child, msg);
-    sim->stats->modern[MODERN_LISTENS]++;
+    modern_check_listen(sim, child, msg);
     if (child->era.listen_count == LISTENS_MAX)
         return;
     child->era.listens[child->era.listen_count++] = id;
@@ -348,11 +371,22 @@ static void take_listen(struct sim *sim, struct child *child, uint64_t id, const
     case 2: end_listen(sim, child, id, 0); break;
     case 3: break; /* it listens, and does not say so */
     case 4:
-        acknowledge(sim, child);
+        modern_acknowledge(sim, child, id);
         end_listen(sim, child, id, 0);
+        child->era.was_deaf = true;
         break;
-    default: acknowledge(sim, child); break;
+    default: modern_acknowledge(sim, child, id); break;
     }
+}
+
+static unsigned listens_of(const struct sim *sim, const struct child *child)
+{
+    unsigned count = child->era.listen_count;
+    for (unsigned i = 0; child->is_remote && i < sim->exchange_top; i++) {
+        const struct exchange *x = &sim->exchanges[i];
+        count += x->in_use && x->wire == child && modern_is_listening(x);
+    }
+    return count;
 }
 
 bool modern_listens_as_wanted(const struct sim *sim)
@@ -361,11 +395,11 @@ bool modern_listens_as_wanted(const struct sim *sim)
         const struct child *child = &sim->children[i];
         const struct hf_runtime *runtime = child->in_use ? child->runtime : NULL;
         size_t uris;
-        if (!runtime || child->is_remote || !runtime->is_modern ||
-            runtime != runtime->slot->current || child->era.refused_listen)
+        if (!runtime || !runtime->is_modern || runtime != runtime->slot->current ||
+            child->era.refused_listen)
             continue;
         hf_free(hf_wanted_uris(runtime, &uris));
-        if (child->era.listen_count != (child->instance->lists_tools || uris))
+        if (listens_of(sim, child) != (child->instance->lists_tools || uris))
             return false;
     }
     return true;
@@ -384,12 +418,12 @@ void modern_take_request(struct sim *sim, struct child *child, struct pending pe
         return;
     }
     if (r && r->round)
-        check_answers(sim, r, msg);
-    if (!r || sim->has_failed || !wants_input(sim, child, r)) {
+        modern_check_answers(sim, r, r->round, msg);
+    if (!r || sim->has_failed || !modern_wants_input(sim, child, r)) {
         talk_take_request(sim, child, pending, msg);
         return;
     }
     pending.what = SAY_INPUT;
-    pending.asks = may_ask(sim, msg);
+    pending.asks = modern_may_ask(sim, msg);
     talk_owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
 }

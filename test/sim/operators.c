@@ -130,10 +130,10 @@ struct instance *operator_add(struct sim *sim, int seat)
     instance->has_logging = chance(sim, 50);
     instance->close_ms = close_bound(&instance->settings);
     instance->is_remote = chance(sim, 50);
-    modern_init(sim, instance);
-    instance->settings.era = modern_era(sim, instance);
     if (instance->is_remote)
         host_init(sim, &instance->host);
+    modern_init(sim, instance);
+    instance->settings.era = modern_era(sim, instance);
     if (instance->is_remote && chance(sim, 50))
         instance->settings.transport =
             instance->host.is_older ? HF_TRANSPORT_SSE : HF_TRANSPORT_HTTP;

@@ -14,7 +14,8 @@ static bool is_readable_somewhere(const struct sim *sim, int request)
     }
     for (unsigned i = 0; i < sim->exchange_top; i++) {
         const struct exchange *x = &sim->exchanges[i];
-        if (x->in_use && x->is_request && x->asked.request == request && x->phase >= TO_SEND)
+        if (x->in_use && x->is_request && x->asked.request == request && x->phase >= TO_SEND &&
+            !x->has_answered)
             return true;
     }
     return false;

@@ -151,13 +151,15 @@ static void chaos(struct sim *sim)
 static bool exchanges_rest(const struct sim *sim)
 {
     for (unsigned i = 0; i < sim->exchange_top; i++)
-        if (sim->exchanges[i].in_use && sim->exchanges[i].verb != HF_POST_LISTEN)
+        if (sim->exchanges[i].in_use && sim->exchanges[i].verb != HF_POST_LISTEN &&
+            !modern_is_listening(&sim->exchanges[i]))
             return false;
     for (unsigned i = 0; i < sim->child_top; i++) {
         const struct child *wire = &sim->children[i];
         unsigned streams = 0;
         for (unsigned k = 0; k < sim->exchange_top; k++)
-            streams += sim->exchanges[k].in_use && sim->exchanges[k].wire == wire;
+            streams += sim->exchanges[k].in_use && sim->exchanges[k].wire == wire &&
+                       !modern_is_listening(&sim->exchanges[k]);
         if (wire->in_use && wire->is_remote && streams != wire->wire.has_listened)
             return false;
     }

@@ -5,7 +5,7 @@
  * may still fail to say so in many. */
 #include "sim.h"
 
-static uint32_t latency(struct sim *sim, const struct exchange *x)
+uint32_t serve_latency(struct sim *sim, const struct exchange *x)
 {
     if (sim->is_calm || !x->wire || chance(sim, 60))
         return 0;
@@ -21,10 +21,10 @@ static void maybe_later(struct sim *sim, struct exchange *x, int status)
 }
 
 /* A status, and a body that is no answer to what was asked. */
-static void turn_away(struct sim *sim, struct exchange *x, int status)
+void serve_turn_away(struct sim *sim, struct exchange *x, int status)
 {
     maybe_later(sim, x, status);
-    plan(x, STEP_HEAD, status, latency(sim, x));
+    plan(x, STEP_HEAD, status, serve_latency(sim, x));
     if (chance(sim, 30) && x->wire)
         plan(x, STEP_SAY, chance(sim, 50) ? SAYING_STRANGER : SAYING_NOISE, 0);
     plan(x, STEP_OVER, !sim->is_calm && chance(sim, 10) ? 0 : 1, 0);
@@ -36,12 +36,13 @@ void serve_badly(struct sim *sim, struct exchange *x, bool by_balancer)
     if (!by_balancer)
         status = (int)PICK(sim, 401, 403, 404, 405, 413, 415, 421, 425, 429, 400);
     const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
-    if (!by_balancer && is_ping && host_owes_a_ping(sim, x->instance, 0))
+    const bool tells = is_ping || x->method == HF_METHOD_DISCOVER; /* what is in doubt */
+    if (!by_balancer && tells && host_owes_a_ping(sim, x->instance, 0))
         status = 503;
     fault(sim, x, status >= 500 ? FAULT_BALANCER : FAULT_GATE);
     if (is_ping && status < 500) /* by all we can know that session is gone: then it is */
         host_end_session(&x->instance->host, x->session);
-    turn_away(sim, x, status);
+    serve_turn_away(sim, x, status);
 }
 
 /* ---- the ordinary way ---- */
@@ -57,9 +58,9 @@ static void begin_answer(struct sim *sim, struct exchange *x, bool is_stream)
 {
     struct host *host = &x->instance->host;
     x->is_stream = is_stream;
-    plan(x, STEP_RUN, 0, latency(sim, x));
-    plan(x, STEP_HEAD, 200, latency(sim, x));
-    if (!is_stream || !host->marks)
+    plan(x, STEP_RUN, 0, serve_latency(sim, x));
+    plan(x, STEP_HEAD, 200, serve_latency(sim, x));
+    if (!is_stream || !host->marks || x->is_modern)
         return;
     keep_stream(host, x);
     plan(x, STEP_MARK, chance(sim, 50) ? (int)PICK(sim, 0, 20, 3000, 50000) : -1, 0);
@@ -72,7 +73,7 @@ static void answer_well(struct sim *sim, struct exchange *x)
     for (uint32_t n = inquires ? 1 + below(sim, 3) : 0; n > 0; n--)
         plan(x, STEP_SAY, SAYING_ASK, chance(sim, 70) ? 0 : below(sim, 60));
     plan(x, STEP_ANSWER, 0, 0);
-    plan(x, STEP_OVER, true, x->is_stream ? latency(sim, x) : 0);
+    plan(x, STEP_OVER, true, x->is_stream ? serve_latency(sim, x) : 0);
 }
 
 /* ---- bad ends of a request ---- */
@@ -81,10 +82,10 @@ static void run_and_lose(struct sim *sim, struct exchange *x, enum fault how)
 {
     fault(sim, x, how);
     if (how != FAULT_BEFORE_EFFECT)
-        plan(x, STEP_RUN, 0, latency(sim, x));
+        plan(x, STEP_RUN, 0, serve_latency(sim, x));
     if (how == FAULT_BODY_CUT)
         plan(x, STEP_HEAD, 200, 0);
-    plan(x, STEP_OVER, false, latency(sim, x));
+    plan(x, STEP_OVER, false, serve_latency(sim, x));
 }
 
 static void run_and_fail(struct sim *sim, struct exchange *x, enum fault how)
@@ -103,24 +104,24 @@ static void run_and_fail(struct sim *sim, struct exchange *x, enum fault how)
     if (r && status < 500)
         r->late_status = status;
     if (how != FAULT_EARLY_500)
-        plan(x, STEP_RUN, 0, latency(sim, x));
-    turn_away(sim, x, status);
+        plan(x, STEP_RUN, 0, serve_latency(sim, x));
+    serve_turn_away(sim, x, status);
 }
 
 static void cut_stream(struct sim *sim, struct exchange *x)
 {
-    const bool marks = x->instance->host.marks;
+    const bool marks = x->instance->host.marks && !x->is_modern;
     begin_answer(sim, x, true);
     fault(sim, x, marks ? FAULT_STREAM_CUT_LATER : FAULT_STREAM_CUT);
     if (chance(sim, 50))
         plan(x, STEP_SAY, chance(sim, 50) ? SAYING_PROGRESS : SAYING_LOG, 0);
-    plan(x, STEP_OVER, false, latency(sim, x));
+    plan(x, STEP_OVER, false, serve_latency(sim, x));
 }
 
 static void close_to_be_resumed(struct sim *sim, struct exchange *x)
 {
     struct host *host = &x->instance->host;
-    if (!host->marks) {
+    if (!host->marks || x->is_modern) {
         cut_stream(sim, x);
         return;
     }
@@ -149,7 +150,7 @@ static void lose_answer(struct sim *sim, struct exchange *x, uint32_t fate)
         break;
     default:
         fault(sim, x, FAULT_REDIRECT);
-        turn_away(sim, x, 307);
+        serve_turn_away(sim, x, 307);
         break;
     }
 }
@@ -172,8 +173,8 @@ static void answer_oddly(struct sim *sim, struct exchange *x, enum fault how)
         plan(x, STEP_ANSWER, how == FAULT_ELSEWHERE ? FAULT_ELSEWHERE : 0,
              how == FAULT_ASKS ? below(sim, 2000) : 0);
     if (how == FAULT_TWICE)
-        plan(x, STEP_ANSWER, 0, latency(sim, x));
-    plan(x, STEP_OVER, how != FAULT_RESET, how == FAULT_RESET ? 0 : latency(sim, x));
+        plan(x, STEP_ANSWER, 0, serve_latency(sim, x));
+    plan(x, STEP_OVER, how != FAULT_RESET, how == FAULT_RESET ? 0 : serve_latency(sim, x));
 }
 
 static void meet_fate(struct sim *sim, struct exchange *x)
@@ -186,7 +187,7 @@ static void meet_fate(struct sim *sim, struct exchange *x)
         lose_answer(sim, x, fate);
     } else if (fate == 12) {
         fault(sim, x, FAULT_ANSWER_IN_4XX);
-        plan(x, STEP_HEAD, (int)PICK(sim, 404, 400), latency(sim, x));
+        plan(x, STEP_HEAD, (int)PICK(sim, 404, 400), serve_latency(sim, x));
         plan(x, STEP_ANSWER, -32601, 0);
         plan(x, STEP_OVER, true, 0);
     } else {
@@ -207,7 +208,7 @@ static bool turns_away_unknown(struct sim *sim, struct exchange *x)
           : status == 401 ? FAULT_FORGOTTEN_401
           : status == 403 ? FAULT_FORGOTTEN_403
                           : FAULT_FORGOTTEN_404);
-    turn_away(sim, x, status);
+    serve_turn_away(sim, x, status);
     return true;
 }
 
@@ -217,7 +218,7 @@ static void serve_hello(struct sim *sim, struct exchange *x)
     const struct personality *is = &x->wire->is;
     if (host->wants_auth) {
         fault(sim, x, FAULT_HELLO_AUTH);
-        turn_away(sim, x, chance(sim, 70) ? 401 : 403);
+        serve_turn_away(sim, x, chance(sim, 70) ? 401 : 403);
         return;
     }
     if (is->dies_in_start || is->hangs_in_start) {
@@ -234,25 +235,26 @@ static void serve_hello(struct sim *sim, struct exchange *x)
     if (is_error)
         fault(sim, x, FAULT_HELLO_ERROR);
     x->is_stream = chance(sim, host->streaming);
-    plan(x, STEP_HEAD, is_error ? (int)PICK(sim, 200, 400) : 200, latency(sim, x));
+    plan(x, STEP_HEAD, is_error ? (int)PICK(sim, 200, 400) : 200, serve_latency(sim, x));
     plan(x, STEP_ANSWER, is_error ? -32602 : 0, 0);
     plan(x, STEP_OVER, true, 0);
 }
 
-/* Nobody here has heard of another era. */
+/* It has not heard of another era. */
 static void serve_discover(struct sim *sim, struct exchange *x)
 {
-    const bool says = chance(sim, 50);
-    if (!says) {
-        turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
+    /* this carries no session, and is in the words of no revision that it knows */
+    const bool is_strict = x->instance->host.gives_sessions || x->instance->may_be_upgraded;
+    if (is_strict && (sim->is_calm || chance(sim, 70))) {
+        serve_turn_away(sim, x, x->instance->host.era_status);
         return;
     }
-    plan(x, STEP_HEAD, (int)PICK(sim, 200, 400, 404), latency(sim, x));
+    plan(x, STEP_HEAD, (int)PICK(sim, 200, 400, 404), serve_latency(sim, x));
     plan(x, STEP_ANSWER, -32601, 0);
     plan(x, STEP_OVER, true, 0);
 }
 
-static void accept(struct sim *sim, const struct exchange *x)
+void serve_accept(struct sim *sim, const struct exchange *x)
 {
     if (x->asked.request < 0)
         return;
@@ -274,7 +276,7 @@ static void take_note(struct sim *sim, struct exchange *x)
         return;
     if (chance(sim, x->wire->is.evil / 6)) {
         switch (below(sim, 4)) {
-        case 0: turn_away(sim, x, (int)PICK(sim, 400, 403, 404, 500, 503)); return;
+        case 0: serve_turn_away(sim, x, (int)PICK(sim, 400, 403, 404, 500, 503)); return;
         case 1: plan(x, STEP_OVER, false, 0); return;
         case 2:
             fault(sim, x, FAULT_NO_END);
@@ -283,16 +285,16 @@ static void take_note(struct sim *sim, struct exchange *x)
         default: break;
         }
     }
-    plan(x, STEP_HEAD, chance(sim, 80) ? 202 : 200, latency(sim, x));
+    plan(x, STEP_HEAD, chance(sim, 80) ? 202 : 200, serve_latency(sim, x));
     plan(x, STEP_OVER, true, 0);
 }
 
-static void serve_request(struct sim *sim, struct exchange *x)
+void serve_request(struct sim *sim, struct exchange *x)
 {
     const unsigned evil = !x->wire                ? 0
                           : x->asked.request >= 0 ? x->wire->is.evil
                                                   : x->wire->is.evil / 8;
-    accept(sim, x);
+    serve_accept(sim, x);
     if (!x->post)
         plan(x, STEP_RUN, 0, 0);
     else if (chance(sim, evil))
@@ -318,21 +320,21 @@ static void owe_on_stream(struct sim *sim, const struct exchange *x, uint64_t de
 
 static void serve_older_request(struct sim *sim, struct exchange *x)
 {
-    accept(sim, x);
+    serve_accept(sim, x);
     request_runs(sim, x->asked.request);
     if (!x->post)
         return;
     const bool is_hello = x->method == HF_METHOD_INITIALIZE;
     const uint32_t fate = chance(sim, x->wire->is.evil / (is_hello ? 8u : 2u)) ? below(sim, 6) : 9;
-    uint64_t delay = latency(sim, x);
+    uint64_t delay = serve_latency(sim, x);
     if (fate == 0) { /* the answer comes all the same */
         fault(sim, x, FAULT_AFTER_EFFECT);
-        plan(x, STEP_OVER, false, latency(sim, x));
+        plan(x, STEP_OVER, false, serve_latency(sim, x));
     } else if (fate == 1) {
         fault(sim, x, FAULT_LATE_5XX);
-        turn_away(sim, x, 500);
+        serve_turn_away(sim, x, 500);
     } else {
-        plan(x, STEP_HEAD, chance(sim, 80) ? 202 : 200, latency(sim, x));
+        plan(x, STEP_HEAD, chance(sim, 80) ? 202 : 200, serve_latency(sim, x));
         plan(x, STEP_OVER, true, 0);
     }
     if (fate == 2) {
@@ -349,7 +351,7 @@ static void serve_older_request(struct sim *sim, struct exchange *x)
 static void serve_older(struct sim *sim, struct exchange *x)
 {
     if (!x->is_at_endpoint) { /* somebody hoped for the newer transport */
-        turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
+        serve_turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
         return;
     }
     if (turns_away_unknown(sim, x))
@@ -364,10 +366,12 @@ static void serve_older(struct sim *sim, struct exchange *x)
 
 static void serve_message(struct sim *sim, struct exchange *x)
 {
+    if (modern_serve(sim, x))
+        return;
     if (x->instance->host.is_older)
         serve_older(sim, x);
     else if (x->is_at_endpoint)
-        turn_away(sim, x, 404);
+        serve_turn_away(sim, x, 404);
     else if (x->method == HF_METHOD_INITIALIZE && x->is_request && x->post)
         serve_hello(sim, x);
     else if (x->method == HF_METHOD_DISCOVER)
@@ -387,20 +391,20 @@ static void serve_listen(struct sim *sim, struct exchange *x)
         fault(sim, x, FAULT_OLDER);
         x->gives = host_open_session(sim, host);
         x->is_stream = true;
-        plan(x, STEP_HEAD, 200, latency(sim, x));
-        plan(x, STEP_ENDPOINT, 0, latency(sim, x));
+        plan(x, STEP_HEAD, 200, serve_latency(sim, x));
+        plan(x, STEP_ENDPOINT, 0, serve_latency(sim, x));
         return;
     }
     if (turns_away_unknown(sim, x))
         return;
     if (!host->has_stream || (host->gives_sessions && !x->session)) {
         fault(sim, x, FAULT_NO_STREAM);
-        turn_away(sim, x, host->has_stream ? 400 : 405);
+        serve_turn_away(sim, x, host->has_stream ? 400 : 405);
         return;
     }
     if (x->last_life && x->last_life != host->incarnation && host->is_strict) {
         fault(sim, x, FAULT_STALE_ID);
-        turn_away(sim, x, 400);
+        serve_turn_away(sim, x, 400);
         return;
     }
     if (x->instance->settings.transport != HF_TRANSPORT_HTTP && !x->wire->wire.has_version)
@@ -408,7 +412,7 @@ static void serve_listen(struct sim *sim, struct exchange *x)
     x->is_stream = true;
     x->stream = host->marks ? ++host->stream_count : 0;
     x->stream_event = 0;
-    plan(x, STEP_HEAD, 200, latency(sim, x));
+    plan(x, STEP_HEAD, 200, serve_latency(sim, x));
     if (host->marks)
         plan(x, STEP_MARK, chance(sim, 50) ? (int)PICK(sim, 0, 20, 3000) : -1, 0);
 }
@@ -423,24 +427,28 @@ static void serve_resume(struct sim *sim, struct exchange *x)
     if (!host->resumes || kept->number != x->stream || kept->incarnation != host->incarnation ||
         x->last_life != host->incarnation) {
         fault(sim, x, FAULT_RESUME_GONE);
-        turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
+        serve_turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
         return;
     }
     x->asked = kept->asked;
     x->is_stream = true;
-    plan(x, STEP_HEAD, 200, latency(sim, x));
+    plan(x, STEP_HEAD, 200, serve_latency(sim, x));
     const bool is_vain = chance(sim, evil);
     fault(sim, x, is_vain ? FAULT_RESUME_VAIN : FAULT_RESUMED);
     if (is_vain && chance(sim, 50))
         plan(x, STEP_SAY, SAYING_LOG, 0);
     if (!is_vain)
-        plan(x, STEP_ANSWER, 0, latency(sim, x));
+        plan(x, STEP_ANSWER, 0, serve_latency(sim, x));
     plan(x, STEP_OVER, chance(sim, 50), 0);
 }
 
 void serve(struct sim *sim, struct exchange *x)
 {
     struct host *host = &x->instance->host;
+    if (x->verb != HF_POST_MESSAGE && x->instance->speaks == SPEAKS_MODERN) {
+        serve_turn_away(sim, x, 405);
+        return;
+    }
     switch (x->verb) {
     case HF_POST_MESSAGE: serve_message(sim, x); break;
     case HF_POST_LISTEN: serve_listen(sim, x); break;
@@ -450,7 +458,7 @@ void serve(struct sim *sim, struct exchange *x)
             break;
         if (chance(sim, 80))
             host_end_session(host, x->session);
-        turn_away(sim, x, (int)PICK(sim, 200, 204, 405));
+        serve_turn_away(sim, x, (int)PICK(sim, 200, 204, 405));
         break;
     }
 }

@@ -50,22 +50,45 @@ void modern_take_probe(struct sim *sim, struct child *child, struct pending pend
 void modern_take_hello(struct sim *sim, struct child *child, struct pending pending);
 void modern_add_tag(struct child *child); /* of its newest subscription, into params */
 void modern_say_input(struct sim *sim, struct child *child, const struct pending *pending);
-void modern_leaves(struct sim *sim, int request, struct hf_span text); /* a round, or none */
+enum { ROUND_OLDER = 1 << 20 }; /* it is in the words of the older era, which has none */
+unsigned modern_round_of(struct hf_span text);                    /* 0: none */
+void modern_leaves(struct sim *sim, int request, unsigned round); /* that its text answers */
+bool modern_wants_input(struct sim *sim, const struct child *child, const struct request *r);
+unsigned modern_may_ask(struct sim *sim, const struct hf_msg *msg); /* bits */
+void modern_check_answers(struct sim *sim, const struct request *r, unsigned round,
+                          const struct hf_msg *msg);
+void modern_check_listen(struct sim *sim, const struct child *child, const struct hf_msg *msg);
+void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id);
+void modern_say_listen_over(struct child *child, uint64_t id);
 bool modern_listens_as_wanted(const struct sim *sim); /* in calm, each of them once */
 /* An exit on the question which era it speaks costs a server nothing. */
 void modern_before_exit(struct sim *sim, const struct child *child);
 void modern_after_exit(struct sim *sim);
 
+/* modern_servers_http.c */
+void modern_read_post(struct sim *sim, struct exchange *x, const struct hf_msg *msg,
+                      const struct hf_post_request *request);
+bool modern_serve(struct sim *sim, struct exchange *x); /* false: in the older way */
+bool modern_is_listening(const struct exchange *x);     /* its own stream, open or not yet */
+
 /* meddle.c */
 void host_init(struct sim *sim, struct host *host);
 void host_go_mad(struct sim *sim, struct host *host);
+void host_restart(struct sim *sim, struct instance *instance);
 void host_meddle(struct sim *sim, struct instance *instance); /* a fault of its own */
 void hosts_become_sane(struct sim *sim);
 bool host_knows(const struct host *host, unsigned session);
 unsigned host_open_session(const struct sim *sim, struct host *host);
+void host_part(struct host *host, unsigned session); /* we took leave of it */
 void host_end_session(struct host *host, unsigned session);
 
+/* posts.c */
+void post_read_head(struct exchange *x, const struct hf_post_request *request);
+void post_read_body(struct sim *sim, struct exchange *x, const struct hf_post_request *request);
+void post_check(struct sim *sim, struct exchange *x, const struct hf_post_request *request);
+
 /* hosts.c */
+extern const char *const verb_names[];
 void exchange_begin(struct sim *sim, struct hf_post *post);
 void exchange_abort(struct sim *sim, struct hf_post *post);
 void exchange_act(struct sim *sim, struct exchange *x); /* its wake time has come */
@@ -79,6 +102,10 @@ bool host_owes_a_ping(const struct sim *sim, const struct instance *instance, in
 
 /* serve.c */
 void serve(struct sim *sim, struct exchange *x); /* it has reached its server */
+void serve_request(struct sim *sim, struct exchange *x);
+uint32_t serve_latency(struct sim *sim, const struct exchange *x);
+void serve_accept(struct sim *sim, const struct exchange *x); /* it is read whole, and may run */
+void serve_turn_away(struct sim *sim, struct exchange *x, int status);
 void serve_badly(struct sim *sim, struct exchange *x, bool by_balancer); /* it never will */
 
 #endif

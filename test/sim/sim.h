@@ -5,8 +5,10 @@
  *   shell.c     performs effects, feeds events, moves the clock (the engine's other shell)
  *   world.c     children: pipes, deaths              talk.c       what children say
  *   hosts.c     exchanges with remote servers        serve.c      what those answer
+ *   posts.c     what is sent to them
  *   meddle.c    how those forget and restart         faults.c     which faults happened
  *   modern_servers.c  what modern ones say, and on what terms
+ *   modern_servers_http.c  the same for remote ones
  *   asking.c    what clients ask                     clients.c    how they come, go and get
  *   vias.c      clients over HTTP                    operators.c  settings and switches
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
@@ -213,6 +215,7 @@ struct host { /* a remote server, whoever is connected to it */
     bool resumes, marks;
     bool wants_auth;
     int unknown_status;     /* how it says that it does not know a session */
+    int era_status;         /* how it says that a request should have had one */
     uint8_t net, streaming; /* percent of exchanges lost on the way, of answers given as streams */
     uint64_t down_until_ms;
     unsigned session_count, stream_count; /* ever made */
@@ -306,6 +309,7 @@ struct child {
     struct {
         bool is_modern, was_greeted; /* said that it is; was sent initialize */
         bool died_of_probe, refused_listen;
+        bool was_deaf;                 /* a subscription ended that was not replaced yet */
         uint64_t listens[LISTENS_MAX]; /* the newest last */
         unsigned listen_count;
     } era;
@@ -332,6 +336,7 @@ struct step { /* what happens next in an exchange that has reached its server */
         STEP_SAY,       /* value: enum saying */
         STEP_OVERSIZE,  /* an answer over the limit */
         STEP_MALFORMED, /* value: which of several kinds */
+        STEP_LISTENING, /* a subscription is acknowledged */
         STEP_ENDPOINT,
         STEP_OVER, /* value: is it whole? */
     } kind;
@@ -349,6 +354,9 @@ struct exchange {
     enum { TO_CONNECT, TO_SEND, AT_SERVER, OPEN_STREAM } phase;
     uint64_t wake_ms;
     bool is_request, is_at_endpoint, is_introduction, has_answered;
+    bool is_modern, has_param; /* by its headers */
+    bool is_acknowledged;      /* a subscription */
+    unsigned round;            /* of input that it answers; 0: none */
     enum hf_method_id method;
     struct pending asked;          /* if it is a request, or resumes the stream of one */
     bool inquires;                 /* its server waits for what it asks, and then answers */

@@ -20,11 +20,16 @@ static void add_tools(struct sim *sim, struct child *child, const struct pending
 {
     const bool paged =
         child->is.loops_pages || child->is.lists_too_much || (child->serial & 3) == 0;
-    const char *own = "{\"name\":\"put\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"idem\","
-                      "\"annotations\":{\"idempotentHint\":true}}";
     if (!p->is_second_page)
         child->listing_variant = child->instance->variant;
     const unsigned v = child->listing_variant;
+    const char *own =
+        p->is_modern && v & 1
+            ? "{\"name\":\"put\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{"
+              "\"type\":\"string\",\"x-mcp-header\":\"A\"}}}},{\"name\":\"idem\",\"annotations\":{"
+              "\"idempotentHint\":true}}"
+            : "{\"name\":\"put\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"idem\","
+              "\"annotations\":{\"idempotentHint\":true}}";
     hf_buf_add_str(&child->out, "\"tools\":[");
     if (child->is.lists_too_much) { /* each page fits, all together do not */
         hf_buf_printf(&child->out, "{\"name\":\"big%d\",\"description\":\"%0*d\"},",

@@ -298,8 +298,9 @@ static void cut_segments(struct sim *sim, struct child *child, struct hf_span te
         TRACE(sim, "write to child %u: %.*s", child->serial, (int)(line.n < 300 ? line.n : 300),
               line.p);
         if (child->segments[child->segment_count - 1].request >= 0) {
-            modern_leaves(sim, child->segments[child->segment_count - 1].request, line);
-            request_leaves(sim, child, child->segments[child->segment_count - 1].request);
+            const int request = child->segments[child->segment_count - 1].request;
+            modern_leaves(sim, request, modern_round_of(line));
+            request_leaves(sim, child, request);
         }
         at = end + 1;
     }
