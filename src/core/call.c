@@ -393,9 +393,11 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     if (server) {
         facts.server = hf_span_of(server->name);
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-        facts.generation = call->runtime                   ? call->runtime->generation
+        /* whose question cannot be answered, unless the answer went to another already */
+        const bool is_asked = call->input && call->stage < HF_CALL_WRITING;
+        facts.generation = is_asked                        ? call->input->generation
+                           : call->runtime                 ? call->runtime->generation
                            : call->stage == HF_CALL_JOINED ? call->park->generation
-                           : call->input                   ? call->input->generation
                                                            : server->generation;
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_slot_retry_after_ms(slot);
@@ -469,9 +471,7 @@ void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 
 void hf_call_pause(struct hf_call *call)
 {
-    const bool was_dispatched = call->was_dispatched; /* and lost, before it was asked for more */
     struct hf_runtime *before = call->stage >= HF_CALL_QUEUED ? step_out(call) : NULL;
-    call->was_dispatched = was_dispatched;
     if (call->stage == HF_CALL_WAITING)
         hf_call_unwait(call);
     call->stage = HF_CALL_ASKING;

@@ -33,7 +33,11 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     struct hf_server *server = runtime->server;
     const bool was_probe = call->purpose == HF_FOR_PROBE;
     const char *asked = call->method->name;
+    const bool is_starting =
+        runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
     hf_call_end(call);
+    if (!is_starting && !runtime->remote.is_renewing) /* it was lost meanwhile: nobody waits */
+        return;
     if (was_probe && says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
         hf_probe_is_legacy(runtime);
         return;

@@ -201,21 +201,3 @@ TEST(an_answer_that_is_too_large_ends_the_call)
     CHECK(is_unknown(s.client, 1, "max_message_bytes") && child_got(s.first, CALL) == 1);
     end(&s);
 }
-
-/* A read may be repeated; that it was sent before stays true when it is asked for more. */
-TEST(a_read_that_was_lost_and_then_asked_for_input_may_have_run)
-{
-    struct scene s = modern_scene(default_settings());
-    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
-                          "\"uri\":\"a:1\"}}");
-    settle(s.w);
-    child_dies(s.first);
-    advance(s.w, 2000);
-    REQUIRE(child_got(newest_child(s.w, s.server), "resources/read") == 1);
-    child_answers(newest_child(s.w, s.server), "resources/read", ASKS);
-    settle(s.w);
-    operate(s.w, s.server, HF_OP_DISABLE);
-    settle(s.w);
-    CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "dispatched", "true"));
-    world_end(s.w);
-}

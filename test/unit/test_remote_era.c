@@ -117,3 +117,52 @@ TEST(a_question_answered_in_other_words_says_nothing_of_the_calls_in_doubt)
     CHECK(IS(s.server, CONNECTED) && exchanges(s.w, "initialize") == 1);
     world_end(s.w);
 }
+
+/* ---- a greeting that nobody waits for any more ---- */
+
+TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
+{
+    static const int statuses[] = { 400, 401, 404, 500 };
+    for (size_t i = 0; i < 4; i++) {
+        struct hf_settings settings = default_settings();
+        settings.era = HF_ERA_UNKNOWN;
+        struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+        operate(s.w, s.server, HF_OP_RECONNECT); /* from now on it is known to be a legacy one */
+        settle(s.w);
+        client_calls(s.client, 1, "echo");
+        client_calls(s.client, 2, "echo");
+        client_calls(s.client, 3, "echo");
+        settle(s.w);
+        manners_of(s.w, s.server)->http.by_hand = true;
+        exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
+        struct exchange *hello = last_exchange(s.w, "initialize");
+        REQUIRE(exchanges(s.w, "initialize") == 3);
+        exchange_answers_error(nth_exchange(s.w, "tools/call", 1), 400,
+                               "{\"code\":-32022,\"message\":\"unsupported version\"}");
+        REQUIRE(spawns_of(s.w, s.server) == 3 && nth_exchange(s.w, "tools/call", 2)->post);
+        const size_t asked = exchanges(s.w, "server/discover");
+        exchange_fails(hello, statuses[i]);
+        CHECK(exchanges(s.w, "server/discover") == asked && exchanges(s.w, "initialize") == 3);
+        CHECK(spawns_of(s.w, s.server) == 3 && IS(s.server, RECONNECTING));
+        world_end(s.w);
+    }
+}
+
+TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 5000;
+    struct scene s = remote_modern(settings);
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    settle(s.w);
+    exchange_fails(nth_exchange(s.w, "tools/call", 1), 503);
+    REQUIRE(spawns_of(s.w, s.server) == 2 && IS(s.server, CONNECTED));
+    manners_of(s.w, s.server)->http.holds_calls = true;
+    exchange_answers(nth_exchange(s.w, "tools/call", 0),
+                     "{\"resultType\":\"input_required\",\"requestState\":\"s\"}");
+    REQUIRE(exchanges(s.w, "tools/call") == 3 && sent(s.w, "tools/call") == 2);
+    advance(s.w, 5000);
+    CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "generation", "1"));
+    world_end(s.w);
+}
