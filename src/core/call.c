@@ -225,6 +225,7 @@ void hf_call_timer(struct hf_call *call)
             "The call to \"%s\" was sent and did not answer in time (%s); it was cancelled, but it "
             "may have run. Check its effect before sending it again.",
             name, out_of_time ? "callTimeoutMs" : "waitMs, and its server read it only in part");
+        hf_ear_unsure(runtime, call);
         hf_check_maybe(runtime);
         return;
     }
@@ -584,6 +585,7 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
         hf_send_nothing(call->session, call->via);
     hf_call_end(call);
+    hf_ear_unsure(runtime, call);
     if (was_silent)
         hf_check_maybe(runtime);
 }

@@ -96,6 +96,9 @@ void hf_ear_timer(struct hf_runtime *runtime);
 /* A client's own request was answered by a legacy server. */
 void hf_ear_subscribed(struct hf_runtime *runtime, struct hf_span uri);
 void hf_ear_unsubscribed(struct hf_runtime *runtime, struct hf_span uri);
+/* It was sent (NULL: it was not), and ended without an answer: what the server now tells us of is
+ * not known. */
+void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call);
 /* False: it belongs to a listening of ours that has ended. */
 bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
                   const struct hf_msg *msg);

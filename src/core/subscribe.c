@@ -157,6 +157,22 @@ static void collect(struct wanted *wanted, const struct hf_link *list,
     }
 }
 
+/* A client's own request for what its runtime was asked for already: if that were taken back now,
+ * the server would hear of it after the request. */
+static void collect_coming(struct wanted *wanted, const struct hf_runtime *runtime)
+{
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
+            continue;
+        char *uri = hf_spelling(call->uri);
+        for (char *const *known = runtime->ear.uris; known && *known; known++)
+            if (strcmp(*known, uri) == 0)
+                wanted->uris[wanted->count++] = *known;
+        hf_free(uri);
+    }
+}
+
 static int by_spelling(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -171,7 +187,8 @@ static bool is_of(const struct hf_session *session, const struct hf_runtime *run
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
 {
     const struct hf_engine *engine = runtime->server->engine;
-    struct wanted wanted = { hf_new_array(const char *, engine->subscription_count + 1), 0 };
+    const size_t most = engine->subscription_count + runtime->in_flight + 1;
+    struct wanted wanted = { hf_new_array(const char *, most), 0 };
     const struct hf_session *session;
     HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
         if (!is_of(session, runtime))
@@ -183,6 +200,7 @@ const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
                 collect(&wanted, &listener->subscriptions, runtime->server);
         }
     }
+    collect_coming(&wanted, runtime);
     qsort(wanted.uris, wanted.count, sizeof *wanted.uris, by_spelling);
     size_t kept = 0;
     for (size_t i = 0; i < wanted.count; i++)

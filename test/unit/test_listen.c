@@ -40,15 +40,20 @@ static void update(struct child *child, const char *uri)
                "{\"jsonrpc\":\"2.0\",\"method\":\"" UPDATED "\",\"params\":{\"uri\":\"%s\"}}", uri);
 }
 
-static struct scene modern_scene(void)
+static struct scene modern_scene_of(struct hf_settings settings)
 {
     struct scene s = { .w = world_new() };
-    s.server = add_server(s.w, "s", default_settings());
+    s.server = add_server(s.w, "s", settings);
     manners_of(s.w, s.server)->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
     settle(s.w);
     s.client = open_client(s.w, s.server);
     s.first = newest_child(s.w, s.server);
     return s;
+}
+
+static struct scene modern_scene(void)
+{
+    return modern_scene_of(default_settings());
 }
 
 /* ---- open ---- */
@@ -433,6 +438,53 @@ TEST(a_listener_that_comes_while_the_last_one_unsubscribes_is_subscribed_for_ane
     child_answers(s.first, "resources/unsubscribe", "{}");
     CHECK(has_result(old, 2) && child_got(s.first, "resources/subscribe") == 2);
     world_end(s.w);
+}
+
+TEST(the_last_listener_that_goes_does_not_cost_a_client_what_it_is_just_subscribing_to)
+{
+    for (int fails = 0; fails < 2; fails++) {
+        struct scene s = modern_scene();
+        struct client *old = greeted_client(s.w, NULL);
+        listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
+        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+                         "\"params\":{\"uri\":\"a:1\"}}");
+        client_via_gone(s.client, 5);
+        CHECK(child_got(s.first, "resources/unsubscribe") == 0);
+        if (fails)
+            child_answers_error(s.first, "resources/subscribe", -32603, "no");
+        else
+            child_answers(s.first, "resources/subscribe", "{}");
+        CHECK(child_got(s.first, "resources/subscribe") == 2);
+        CHECK(child_got(s.first, "resources/unsubscribe") == (size_t)fails);
+        world_end(s.w);
+    }
+}
+
+TEST(an_unsubscribe_that_ends_without_an_answer_costs_nobody_else_the_updates)
+{
+    struct hf_settings settings = default_settings();
+    settings.call_timeout_ms = 1000;
+    for (int how = 0; how < 3; how++) {
+        struct scene s = modern_scene_of(settings);
+        struct client *old = greeted_client(s.w, NULL);
+        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+                         "\"params\":{\"uri\":\"a:1\"}}");
+        child_answers(s.first, "resources/subscribe", "{}");
+        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
+                         "\"params\":{\"uri\":\"a:1\"}}");
+        listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
+        CHECK(child_got(s.first, "resources/subscribe") == 1);
+        if (how == 0)
+            client_says(old, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                             "\"params\":{\"requestId\":2}}");
+        else if (how == 1)
+            advance(s.w, 1000);
+        else
+            client_leaves(old);
+        CHECK(child_got(s.first, "resources/subscribe") == 2);
+        CHECK(child_got(s.first, "resources/unsubscribe") == 1);
+        world_end(s.w);
+    }
 }
 
 TEST(what_listeners_follow_is_subscribed_to_again_on_every_new_generation)
