@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include "sim.h"
 
-static struct request *plain_request(struct sim *sim, struct client *client, enum request_kind kind)
+struct request *client_plain_request(struct sim *sim, struct client *client, enum request_kind kind)
 {
     if (sim->request_count == REQUESTS || client->open_count == OPEN_MAX ||
         !via_is_left(sim, client))
@@ -28,11 +28,12 @@ static struct request *plain_request(struct sim *sim, struct client *client, enu
 static struct request *new_request(struct sim *sim, struct client *client, enum request_kind kind)
 {
     const unsigned before = client->open_count;
-    struct request *r = plain_request(sim, client, kind);
+    struct request *r = client_plain_request(sim, client, kind);
     if (!r || sim->is_calm || !before || !chance(sim, 3))
         return r;
     struct request *twin = &sim->requests[client->open[below(sim, before)]];
-    if (kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE || twin->retry)
+    if (kind == ASK_INITIALIZE || twin->kind == ASK_INITIALIZE || twin->retry ||
+        twin->kind == ASK_LISTEN)
         return r;
     memcpy(r->id, twin->id, sizeof r->id);
     /* over HTTP each answer comes to the message that it answers */
@@ -47,13 +48,13 @@ static void add_request(struct sim *sim, const struct request *r, const char *me
                   r->id, method);
 }
 
-static void begin_message(struct sim *sim, const struct request *r, const char *method)
+void client_begin_message(struct sim *sim, const struct request *r, const char *method)
 {
     hf_buf_clear(&sim->message);
     add_request(sim, r, method);
 }
 
-static void end_message(struct sim *sim, struct client *client, const struct request *r)
+void client_end_message(struct sim *sim, struct client *client, const struct request *r)
 {
     if (r->is_modern) {
         hf_buf_add_str(&sim->message, "\"_meta\":{");
@@ -218,7 +219,7 @@ struct request *client_retry(struct sim *sim, struct client *client, unsigned qu
                              enum retry retry)
 {
     const struct request *root = &sim->requests[sim->questions[question].root];
-    struct request *r = plain_request(sim, client, root->kind);
+    struct request *r = client_plain_request(sim, client, root->kind);
     if (!r)
         return NULL;
     aim(r, client, client->only ? client->only : root->target);
@@ -262,8 +263,8 @@ static void ask_list(struct sim *sim, struct client *client)
     if (!r)
         return;
     r->part = (enum hf_part_id)below(sim, HF_PART_COUNT);
-    begin_message(sim, r, hf_method(hf_part_traits(r->part)->list)->name);
-    end_message(sim, client, r);
+    client_begin_message(sim, r, hf_method(hf_part_traits(r->part)->list)->name);
+    client_end_message(sim, client, r);
 }
 
 void client_greet(struct sim *sim, struct client *client)
@@ -271,12 +272,12 @@ void client_greet(struct sim *sim, struct client *client)
     struct request *r = new_request(sim, client, client->is_modern ? ASK_DISCOVER : ASK_INITIALIZE);
     if (!r)
         return;
-    begin_message(sim, r, client->is_modern ? "server/discover" : "initialize");
+    client_begin_message(sim, r, client->is_modern ? "server/discover" : "initialize");
     if (!client->is_modern)
         hf_buf_printf(&sim->message, "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{%s}",
                       client->can_be_asked ? "\"sampling\":{},\"roots\":{},\"elicitation\":{}"
                                            : "");
-    end_message(sim, client, r);
+    client_end_message(sim, client, r);
 }
 
 static void ask_ping(struct sim *sim, struct client *client)
@@ -284,8 +285,8 @@ static void ask_ping(struct sim *sim, struct client *client)
     struct request *r = new_request(sim, client, ASK_PING);
     if (!r)
         return;
-    begin_message(sim, r, "ping");
-    end_message(sim, client, r);
+    client_begin_message(sim, r, "ping");
+    client_end_message(sim, client, r);
     if (r->state == OPEN && client->session && !sim->has_failed)
         sim_broken(sim, PROMISE_P8, "a ping was not answered at once");
 }
@@ -383,6 +384,7 @@ void client_cancel(struct sim *sim, struct client *client, struct request *r)
         r->state = CANCELLED;
         client_take_out(sim, client, r);
         retry_left(sim, r);
+        sim->stats->listens[LISTENS_CLOSED] += r->kind == ASK_LISTEN;
         if (r->via) /* whoever waits there hears that nothing comes */
             sim->vias[r->via].nothings++;
     }
@@ -466,7 +468,9 @@ void client_ask_some(struct sim *sim, struct client *client)
     const uint32_t dice = below(sim, 92);
     if (client->is_modern && chance(sim, 45) && retry_some(sim, client))
         return;
-    if (dice < 55)
+    if (client->is_modern && chance(sim, 8))
+        listen_open(sim, client);
+    else if (dice < 55)
         call_some(sim, client);
     else if (dice < 66)
         ask_list(sim, client);

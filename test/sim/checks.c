@@ -98,6 +98,7 @@ static void check_news(struct sim *sim)
             /* what its policy hides is not its list; judge_list sees what it does not hide */
             const struct hf_policy *policy = client->session->policy;
             const bool hides = policy && (policy->allow || policy->deny);
+            listens_check(sim, client, part, hides ? 0 : changes);
             if (changes && client->had_list[part] && !client->news[part] && !sim->is_stopping &&
                 part != HF_PART_RESOURCES && !hides)
                 sim_broken(sim, PROMISE_P7, "client %d hears no news of list %d, which changed", c,
@@ -115,6 +116,7 @@ void check_before(struct sim *sim, struct hf_runtime *runtime)
 {
     for (int c = 0; c < CLIENTS; c++) {
         struct client *client = &sim->clients[c];
+        listens_before(sim, client);
         for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
             client->news[part] = 0;
             client->had_list[part] =

@@ -192,6 +192,8 @@ static void got_log(struct sim *sim, const struct client *client, uint64_t via,
 
 static void got_news(struct sim *sim, struct client *client, uint64_t via, const struct hf_msg *msg)
 {
+    if (client->is_modern && listen_heard(sim, client, via, msg))
+        return;
     switch (hf_method_find(msg->method)->id) {
     case HF_METHOD_PROGRESS: got_progress(sim, client, via, msg); return;
     case HF_METHOD_MESSAGE: got_log(sim, client, via, msg); return;

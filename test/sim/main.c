@@ -128,6 +128,8 @@ static void add(struct stats *sum, const struct stats *one)
     sum->kept += one->kept;
     for (size_t i = 0; i < RETRY_COUNT; i++)
         sum->retries[i] += one->retries[i];
+    for (size_t i = 0; i < LISTENS_COUNT; i++)
+        sum->listens[i] += one->listens[i];
     for (size_t i = 0; i < FAULT_COUNT; i++)
         sum->faults[i] += one->faults[i];
     for (size_t i = 0; i < MODERN_COUNT; i++)
@@ -229,6 +231,15 @@ static void print_tables(const struct stats *s)
            (unsigned long long)s->retries[RETRY_TAMPERED],
            (unsigned long long)s->retries[RETRY_FOREIGN], (unsigned long long)s->expired,
            (unsigned long long)s->after_death);
+    static const char *const listens_names[] = {
+#define NAME(id, name) name,
+        LISTENS(NAME)
+#undef NAME
+    };
+    printf("# table: subscriptions/listen of clients:");
+    for (size_t i = 0; i < LISTENS_COUNT; i++)
+        printf("%s %s %llu", i ? "," : "", listens_names[i], (unsigned long long)s->listens[i]);
+    printf("\n");
     static const char *const modern_names[] = {
 #define NAME(id, name) name,
         MODERN(NAME)

@@ -32,6 +32,7 @@ static void close_stream(struct sim *sim, struct client *client, uint64_t via)
         r->state = CANCELLED;
         client_take_out(sim, client, r);
         retry_left(sim, r);
+        sim->stats->listens[LISTENS_CLOSED] += r->kind == ASK_LISTEN;
         sim->vias[via].nothings++;
     }
     shell_begin(sim, NULL);
@@ -70,6 +71,8 @@ bool modern_judge(struct sim *sim, struct request *r, const struct hf_msg *msg)
         return false; /* judged elsewhere */
     if (retry_judge(sim, r, msg, code))
         return true;
+    if (r->kind == ASK_LISTEN)
+        listen_judge(sim, r, msg);
     if (!modern_knows(r->kind) && (code != -32601 || r->sends))
         sim_broken(sim, PROMISE_P6, "request %d is for what the revision does not have (%d)",
                    r->number, (int)code);

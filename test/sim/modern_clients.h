@@ -52,6 +52,24 @@ struct question { /* what a modern client was asked, and can come back to */
     uint64_t told; /* a hash of what that one heard, and so must all; 0: nothing yet */
 };
 
+struct listener { /* what a subscriptions/listen asked for and was promised */
+    bool asked[HF_PART_COUNT], wants[HF_PART_COUNT];
+    unsigned uris;                /* bits: of the resource of which server */
+    bool is_open, was_open;       /* acknowledged; before this event */
+    unsigned news[HF_PART_COUNT]; /* in this event */
+};
+
+#define LISTENS(X)                                                                                 \
+    X(OPENED, "opened")                                                                            \
+    X(ACKNOWLEDGED, "acknowledged")                                                                \
+    X(REFUSED, "refused")                                                                          \
+    X(CLOSED, "closed by the client")                                                              \
+    X(ENDED, "ended gracefully")                                                                   \
+    X(NEWS, "news of lists")                                                                       \
+    X(UPDATES, "updates of resources")
+#define LISTENS_ENUM(id, name) LISTENS_##id,
+enum { LISTENS(LISTENS_ENUM) LISTENS_COUNT };
+
 /* modern_clients.c */
 /* The members of `_meta` that introduce a modern request; nothing for another; no comma behind. */
 void modern_add_meta(struct sim *sim, const struct request *r);
@@ -67,6 +85,18 @@ void retry_add_given(struct sim *sim, const struct request *r);
 /* True: that is all there is to judge. */
 bool retry_judge(struct sim *sim, struct request *r, const struct hf_msg *msg, int64_t code);
 void retry_left(struct sim *sim, const struct request *r); /* it is not waited for any more */
+
+/* listens.c */
+void listen_open(struct sim *sim, struct client *client);
+/* False: it has nothing to do with listening. */
+bool listen_heard(struct sim *sim, const struct client *client, uint64_t via,
+                  const struct hf_msg *msg);
+void listen_judge(struct sim *sim, const struct request *r, const struct hf_msg *msg);
+void listens_before(struct sim *sim, struct client *client);
+void listens_check(struct sim *sim, const struct client *client, enum hf_part_id part,
+                   unsigned changes);
+void listen_subscribed(struct child *child, const struct hf_msg *msg); /* a server hears that */
+void listens_check_servers(struct sim *sim);
 
 /* inquire.c */
 bool inquire(struct sim *sim, struct child *child, struct pending pending); /* false: not now */

@@ -363,6 +363,7 @@ static void calm(struct sim *sim)
     greet_own_server(sim);
     if (sim->has_failed || !come_to_rest(sim))
         return;
+    listens_check_servers(sim);
     give_up_waiting(sim);
     sim->has_given_up = true;
     greet_own_server(sim);

@@ -15,7 +15,7 @@
  *   checks.c    the promises, after every event      books.c      whether the books balance
  *   cells.c     which state × event happened         policies.c   what clients may use
  *   modern_clients.c  clients of 2026-07-28          retries.c    how they come back, or not
- *   inquire.c   legacy servers that ask in the middle of a call
+ *   inquire.c   legacy servers that ask in calls     listens.c    subscriptions/listen
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
@@ -79,7 +79,7 @@ struct stats {
     uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t modern[MODERN_COUNT];
     uint64_t parked, rounds, given, never, expired, after_death, kept;
-    uint64_t retries[RETRY_COUNT];
+    uint64_t retries[RETRY_COUNT], listens[LISTENS_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
     int32_t code[CODES];
@@ -110,6 +110,7 @@ enum request_kind {
     ASK_LIST,
     ASK_INITIALIZE,
     ASK_DISCOVER,
+    ASK_LISTEN,
     ASK_PING,
 };
 enum request_state { OPEN, ANSWERED, CANCELLED, DROPPED, PARKED };
@@ -143,6 +144,7 @@ struct request {
     bool was_parked;
     uint64_t touched_ms; /* parked: when its client was last there for it */
     unsigned visit;
+    struct listener listen;
     unsigned person; /* of those who share their client's session */
     bool said_undispatched;
     bool clocks_changed; /* its server got other settings meanwhile: its deadlines are not known */
@@ -305,7 +307,8 @@ struct child {
     bool is_sane;
     uint64_t next_ask, answered_asks; /* bit n: question n % 64 is answered */
     uint8_t ask_kinds[64];
-    enum speaks speaks; /* as installed when it was started */
+    unsigned subscribed; /* bits: to the resource of which server */
+    enum speaks speaks;  /* as installed when it was started */
     struct {
         bool is_modern, was_greeted; /* said that it is; was sent initialize */
         bool died_of_probe, refused_listen;
@@ -399,6 +402,7 @@ struct client {
     bool told[HF_PART_COUNT];      /* of a change since */
     unsigned news[HF_PART_COUNT];  /* in this event */
     bool had_list[HF_PART_COUNT];  /* before this event */
+    bool had_given[HF_PART_COUNT]; /* the same, greeted or not */
     bool knows[INSTANCES];         /* was given names of that server */
     int variant[INSTANCES];        /* of its tools, as last given; -1: not on the first page */
 };
@@ -490,6 +494,12 @@ void request_runs(struct sim *sim, int number);           /* -1: one that has no
 /* asking.c */
 void client_ask_some(struct sim *sim, struct client *client);
 void client_greet(struct sim *sim, struct client *client); /* initialize */
+/* One that shares its id with no other; NULL: a table is full. Its message is begun, and ended
+ * with its introduction. */
+struct request *client_plain_request(struct sim *sim, struct client *client,
+                                     enum request_kind kind);
+void client_begin_message(struct sim *sim, const struct request *r, const char *method);
+void client_end_message(struct sim *sim, struct client *client, const struct request *r);
 void client_cancel(struct sim *sim, struct client *client, struct request *request);
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
                             struct instance *target);

@@ -434,6 +434,7 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
         return;
     if (!hf_json_int(msg.id, &id))
         sim_broken(sim, PROMISE_INNER, "a server was sent a client's own id");
+    listen_subscribed(child, &msg);
     const struct pending pending = talk_asked(method, (uint64_t)id, request);
     if (hf_era_is_modern(&msg) && method != HF_METHOD_DISCOVER && child->speaks != SPEAKS_LEGACY)
         modern_take_request(sim, child, pending, &msg);
