@@ -264,6 +264,7 @@ void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
         .headers = (const char *const *)headers,
         .body = request.pieces,
         .body_count = request.piece_count,
+        .may_repeat = request.may_repeat,
     };
     exchange->fetch = hf_fetch_start(distant->peer, &spec, &fetch_events, exchange);
     hf_free(endpoint);

@@ -187,6 +187,7 @@ struct hf_post_request { /* good while HF_DO_POST is performed */
     struct hf_span version;       /* of the protocol; p NULL: not agreed on yet */
     struct hf_span last_event_id; /* p NULL: none */
     struct hf_span headers;       /* more of them, "Name: value\\n" each */
+    bool may_repeat;              /* should it meet the closing of a connection used before */
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
 };

@@ -48,7 +48,6 @@ static CURL *new_easy(struct hf_peer *peer)
     /* Whole seconds only; the exact limit is kept by the sockets. */
     HF_CURL_SET(easy, CURLOPT_MAXAGE_CONN,
                 peer->keep_alive_ms < 1000 ? 1L : peer->keep_alive_ms / 1000L);
-    HF_CURL_SET(easy, CURLOPT_FORBID_REUSE, peer->keep_alive_ms == 0 ? 1L : 0L);
     HF_CURL_SET(easy, CURLOPT_SHARE, peer->cookies);
     HF_CURL_SET(easy, CURLOPT_COOKIEFILE, ""); /* no file, but cookies */
     hf_fetch_set_callbacks(easy, peer);
@@ -63,7 +62,10 @@ static void set_request(struct hf_fetch *fetch, const struct hf_fetch_spec *spec
 {
     const struct hf_curl *curl = fetch->peer->client->curl;
     CURL *easy = fetch->easy;
+    const bool is_alone = fetch->peer->keep_alive_ms == 0 || fetch->peer->closes_early;
     HF_CURL_SET(easy, CURLOPT_URL, spec->url);
+    HF_CURL_SET(easy, CURLOPT_FRESH_CONNECT, is_alone ? 1L : 0L);
+    HF_CURL_SET(easy, CURLOPT_FORBID_REUSE, is_alone ? 1L : 0L);
     HF_CURL_SET(easy, CURLOPT_HTTPHEADER, fetch->headers);
     if (spec->verb == HF_VERB_POST) {
         HF_CURL_SET(easy, CURLOPT_POST, 1L);
@@ -196,6 +198,12 @@ static void on_ready(void *owner, int fd, unsigned events)
     drive(owner, fd, events & HF_READABLE ? CURL_CSELECT_IN : CURL_CSELECT_OUT);
 }
 
+static void on_early_close(void *owner)
+{
+    struct hf_peer *peer = owner;
+    peer->closes_early = true;
+}
+
 static void on_timer(void *context)
 {
     drive(context, CURL_SOCKET_TIMEOUT, 0);
@@ -206,7 +214,7 @@ struct hf_http_client *hf_http_client_new(struct hf_loop *loop)
     struct hf_http_client *client = hf_new(struct hf_http_client);
     client->loop = loop;
     hf_link_init(&client->peers);
-    hf_sockets_init(&client->sockets, loop, on_ready);
+    hf_sockets_init(&client->sockets, loop, on_ready, on_early_close);
     return client;
 }
 
@@ -318,6 +326,7 @@ struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec
     fetch->peer = peer;
     fetch->events = *events;
     fetch->context = context;
+    fetch->may_repeat = spec->may_repeat;
     hf_buf_init(&fetch->head, HEAD_MAX);
     copy_headers(fetch, spec->headers);
     copy_body(fetch, spec->body, spec->body_count);

@@ -3,13 +3,16 @@
  *
  * libcurl's multi interface on our loop, loaded when the first peer is made. A request is sent at
  * most once: libcurl re-sends POSTs by itself when a reused connection dies, and that is forbidden
- * here as soon as one byte may have reached the peer. Redirects are not followed.
+ * here as soon as one byte may have reached the peer, but for requests that say they may repeat.
+ * Redirects are not followed.
  *
  * 1. Events of one fetch come in this order: `sending` at most once, `head` at most once, `bytes`
  *    any number of times, `over` exactly once; none after hf_fetch_abort.
  * 2. `head` is told only when the empty line after it was seen.
  * 3. Events come from the loop, never from inside hf_fetch_start or hf_fetch_abort.
  * 4. Inside an event everything may be started, aborted and freed, the client itself too.
+ * 5. A peer that was seen to close a connection right after its answer gets a new one for each
+ *    request from then on: what is sent into such a closing has an unknown outcome.
  */
 #ifndef HF_IO_HTTP_CLIENT_H
 #define HF_IO_HTTP_CLIENT_H
@@ -44,6 +47,7 @@ struct hf_fetch_spec {
     const char *const *headers; /* NULL-terminated "Name: value"; copied */
     const struct hf_span *body; /* pieces; copied once */
     unsigned body_count;        /* 0 unless POST */
+    bool may_repeat;            /* sent once more if a connection used again died under it */
 };
 
 struct hf_fetch_end {

@@ -65,7 +65,7 @@ static int on_timer_wanted(CURLM *multi, long timeout_ms, void *context)
 
 /* Called before every send, the first one and those that libcurl adds by itself when a connection
  * that it used again died (Curl_retry_request; 417, 401 and others too). Those are allowed only
- * while nothing can have reached the peer. */
+ * while nothing can have reached the peer, and once for what may repeat. */
 static int on_about_to_send(void *context, char *remote, char *local, int remote_port,
                             int local_port)
 {
@@ -82,7 +82,9 @@ static int on_about_to_send(void *context, char *remote, char *local, int remote
             fetch->events.sending(fetch->context);
         return fetch->is_doomed ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
     }
-    fetch->is_resend_refused = size != fetch->size_before || fetch->uploaded > 0;
+    const bool may_have_arrived = size != fetch->size_before || fetch->uploaded > 0;
+    fetch->peer->closes_early |= may_have_arrived;
+    fetch->is_resend_refused = may_have_arrived && !(fetch->may_repeat && fetch->sends == 2);
     return fetch->is_resend_refused ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 

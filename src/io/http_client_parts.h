@@ -31,6 +31,7 @@ struct hf_peer {
     CURL *idle[HF_IDLE_EASY_MAX];
     unsigned idle_count;
     bool is_busy, is_freed;
+    bool closes_early; /* right after an answer, without having said so */
 };
 
 struct hf_fetch {
@@ -43,6 +44,7 @@ struct hf_fetch {
     char *body;
     size_t body_n;
     bool has_bad_header; /* to be sent: it goes out to nobody */
+    bool may_repeat;
     bool is_doomed, is_over;
 
     struct hf_buf head; /* lines of the answer's head */

@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include "base/mem.h"
 
+enum { EARLY_MS = 1000 };
+
 struct hf_socket {
     struct hf_sockets *sockets;
     void *owner;
@@ -18,13 +20,17 @@ struct hf_socket {
     unsigned wanted;
     struct hf_watch *watch;
     struct hf_alarm idle;
+    uint64_t idle_since_ms;
     uint32_t keep_alive_ms;
 };
 
 void hf_sockets_init(struct hf_sockets *sockets, struct hf_loop *loop,
-                     void (*on_ready)(void *owner, int fd, unsigned events))
+                     void (*on_ready)(void *owner, int fd, unsigned events),
+                     void (*on_early_close)(void *owner))
 {
-    *sockets = (struct hf_sockets) { .loop = loop, .on_ready = on_ready };
+    *sockets = (struct hf_sockets) { .loop = loop,
+                                     .on_ready = on_ready,
+                                     .on_early_close = on_early_close };
 }
 
 static void forget(struct hf_socket *socket)
@@ -65,10 +71,14 @@ static void retire(void *context)
 static void on_ready(void *context, unsigned events)
 {
     struct hf_socket *socket = context;
-    if (socket->is_idle)
-        retire(socket); /* nobody asked for anything, so these are its last words */
-    else
-        socket->sockets->on_ready(socket->owner, socket->fd, events);
+    struct hf_sockets *sockets = socket->sockets;
+    if (!socket->is_idle) {
+        sockets->on_ready(socket->owner, socket->fd, events);
+        return;
+    }
+    retire(socket); /* nobody asked for anything, so these are its last words */
+    if (hf_loop_now_ms(sockets->loop) - socket->idle_since_ms < EARLY_MS)
+        sockets->on_early_close(socket->owner);
 }
 
 static struct hf_socket *find(const struct hf_sockets *sockets, int fd)
@@ -161,5 +171,6 @@ void hf_sockets_want(struct hf_sockets *sockets, void *owner, int fd, unsigned e
     }
     set_wanted(socket, events);
     socket->is_idle = !events;
-    hf_alarm_set(&socket->idle, events ? 0 : hf_loop_now_ms(sockets->loop) + socket->keep_alive_ms);
+    socket->idle_since_ms = hf_loop_now_ms(sockets->loop);
+    hf_alarm_set(&socket->idle, events ? 0 : socket->idle_since_ms + socket->keep_alive_ms);
 }

@@ -25,12 +25,15 @@ struct hf_socket;
 struct hf_sockets { /* of all peers of one client */
     struct hf_loop *loop;
     void (*on_ready)(void *owner, int fd, unsigned events);
+    void (*on_early_close)(void *owner);
     struct hf_socket **by_fd; /* by libcurl's number */
     size_t cap;
 };
 
+/* on_early_close: a peer closed one within a second of its last use. */
 void hf_sockets_init(struct hf_sockets *sockets, struct hf_loop *loop,
-                     void (*on_ready)(void *owner, int fd, unsigned events));
+                     void (*on_ready)(void *owner, int fd, unsigned events),
+                     void (*on_early_close)(void *owner));
 void hf_sockets_done(struct hf_sockets *sockets); /* every owner has left */
 
 /* -1: errno says why. `owner` is who is told, for good. */

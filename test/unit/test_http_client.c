@@ -63,14 +63,16 @@ TEST(headers_verbs_and_bodies_go_out_as_they_were_given)
         struct hf_fetch_spec spec;
         const char *has, *has_not;
     } cases[] = {
-        { { HF_VERB_POST, url, headers, body, 3 }, "POST /a?b=c HTTP/1.1\r\n", "Expect" },
-        { { HF_VERB_POST, url, headers, body, 3 }, "Content-Length: 8\r\n", "Encoding" },
-        { { HF_VERB_POST, url, headers, body, 0 }, "Content-Length: 0\r\n", "Expect" },
-        { { HF_VERB_GET, url, headers, NULL, 0 }, "GET /a?b=c HTTP/1.1\r\n", "Content-" },
-        { { HF_VERB_DELETE, url, headers, NULL, 0 }, "DELETE /a?b=c HTTP/1.1\r\n", "Content-" },
-        { { HF_VERB_GET, url, headers, NULL, 0 }, "\r\nMcp-Session-Id: abc\r\n", "*/*" },
-        { { HF_VERB_GET, url, headers, NULL, 0 }, "\r\nX-Empty:\r\n", "*/*" },
-        { { HF_VERB_GET, url, NULL, NULL, 0 }, "GET /a?b=c HTTP/1.1\r\n", "Mcp-Session-Id" },
+        { { HF_VERB_POST, url, headers, body, 3, false }, "POST /a?b=c HTTP/1.1\r\n", "Expect" },
+        { { HF_VERB_POST, url, headers, body, 3, false }, "Content-Length: 8\r\n", "Encoding" },
+        { { HF_VERB_POST, url, headers, body, 0, false }, "Content-Length: 0\r\n", "Expect" },
+        { { HF_VERB_GET, url, headers, NULL, 0, false }, "GET /a?b=c HTTP/1.1\r\n", "Content-" },
+        { { HF_VERB_DELETE, url, headers, NULL, 0, false },
+          "DELETE /a?b=c HTTP/1.1\r\n",
+          "Content-" },
+        { { HF_VERB_GET, url, headers, NULL, 0, false }, "\r\nMcp-Session-Id: abc\r\n", "*/*" },
+        { { HF_VERB_GET, url, headers, NULL, 0, false }, "\r\nX-Empty:\r\n", "*/*" },
+        { { HF_VERB_GET, url, NULL, NULL, 0, false }, "GET /a?b=c HTTP/1.1\r\n", "Mcp-Session-Id" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         got_init(&got, &w);
@@ -97,7 +99,7 @@ TEST(a_header_with_a_line_break_in_it_is_never_sent)
     char url[128];
     snprintf(url, sizeof url, "http://127.0.0.1:%d/", s.port);
     const char *headers[] = { "X-A: b\r\nX-Smuggled: yes", NULL };
-    const struct hf_fetch_spec spec = { HF_VERB_GET, url, headers, NULL, 0 };
+    const struct hf_fetch_spec spec = { HF_VERB_GET, url, headers, NULL, 0, false };
     got_init(&got, &w);
     go_spec(&got, peer, &spec);
     wait_over(&got);

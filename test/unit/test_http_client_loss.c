@@ -299,6 +299,36 @@ TEST(a_server_that_reads_and_closes_a_used_connection_was_given_it_once)
     }
 }
 
+/* And whoever closed like that once gets a new connection for each request from then on. */
+TEST(what_may_repeat_is_sent_once_more_when_a_used_connection_dies_under_it)
+{
+    for (int tls = 0; tls < 2; tls++) {
+        struct server s;
+        struct world w;
+        world_open(&w);
+        server_start(&s, second_is_read_and_closed, tls);
+        struct hf_peer *peer = world_peer(&w, spec_of(&s));
+        char url[64];
+        snprintf(url, sizeof url, "%s://127.0.0.1:%d/", tls ? "https" : "http", s.port);
+        const struct hf_span body = HF_SPAN("{}");
+        const struct hf_fetch_spec spec = {
+            .verb = HF_VERB_POST, .url = url, .body = &body, .body_count = 1, .may_repeat = true
+        };
+        static const int connections[] = { 1, 2, 3 }, delivered[] = { 1, 3, 4 };
+        for (int n = 0; n < 3; n++) {
+            struct got got;
+            got_init(&got, &w);
+            go_spec(&got, peer, &spec);
+            wait_over(&got);
+            CHECK(got.is_whole && got.sent == HF_SENT_WHOLE);
+            CHECK(strcmp(got.log, "sending head bytes over") == 0);
+            got_done(&got);
+            CHECK(s.connections == connections[n] && s.delivered == delivered[n]);
+        }
+        world_close(&w, &s);
+    }
+}
+
 /* --- the connection had died before --- */
 
 static void answer_one_and_close(struct talk *talk)
