@@ -201,6 +201,13 @@ static void cancel_at_server(struct hf_call *call, struct hf_span reason)
     hf_mention_about(call, hf_keep(call->engine, &draft));
 }
 
+void hf_call_take_back(struct hf_call *call, struct hf_span reason)
+{
+    if (call->stage == HF_CALL_SENT)
+        cancel_at_server(call, reason);
+    call->is_cancelled = true;
+}
+
 void hf_call_timer(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
@@ -217,9 +224,7 @@ void hf_call_timer(struct hf_call *call)
     const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
     const char *name = call->slot->server->name;
     if (call->stage >= HF_CALL_WRITING) {
-        if (call->stage == HF_CALL_SENT)
-            cancel_at_server(call, HF_SPAN("\"holdfast: the call ran out of time\""));
-        call->is_cancelled = true;
+        hf_call_take_back(call, HF_SPAN("\"holdfast: the call ran out of time\""));
         hf_call_fail(
             call, HF_ERROR_OUTCOME_UNKNOWN, out_of_time ? "timeout" : "wait_over",
             "The call to \"%s\" was sent and did not answer in time (%s); it was cancelled, but it "
@@ -572,14 +577,11 @@ void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_ta
 
 void hf_call_cancel(struct hf_call *call, struct hf_span reason)
 {
-    struct hf_engine *engine = call->engine;
     struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
     const bool was_silent =
         runtime && runtime->last_byte_ms <= call->dispatched_ms &&
-        engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
-    if (runtime && call->stage == HF_CALL_SENT)
-        cancel_at_server(call, reason);
-    call->is_cancelled = true;
+        call->engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
+    hf_call_take_back(call, reason);
     if (call->slot)
         count(call, &call->slot->server->stats.cancelled);
     if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
@@ -592,8 +594,6 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
 
 void hf_call_withdraw(struct hf_call *call)
 {
-    if (call->stage == HF_CALL_SENT)
-        cancel_at_server(call, HF_SPAN(""));
-    call->is_cancelled = true;
+    hf_call_take_back(call, HF_SPAN(""));
     hf_call_end(call);
 }

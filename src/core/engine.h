@@ -258,6 +258,9 @@ void hf_session_message_over(struct hf_session *session, const struct hf_json_sk
 /* It will send nothing more, but still reads: everything it asked is answered first. */
 void hf_session_finish(struct hf_session *session, uint64_t now_ms);
 bool hf_session_is_settled(const struct hf_session *session); /* finished, and nothing is open */
+/* Its front closes it next, and the client still reads: whatever it asked for is answered, and
+ * cancelled where it was sent. */
+void hf_session_give_up(struct hf_session *session, uint64_t now_ms);
 void hf_session_close(struct hf_session *session, uint64_t now_ms); /* it is gone */
 
 /* Waiting calls are answered now, dispatched ones have drainMs; then every server is removed. */

@@ -172,6 +172,8 @@ void hf_call_end(struct hf_call *call);       /* without a word */
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...) HF_PRINTF(4, 5);
 void hf_call_cancel(struct hf_call *call, struct hf_span reason);
+/* Its server is told, if it got it; the call is ended next. `reason` raw, n 0: none. */
+void hf_call_take_back(struct hf_call *call, struct hf_span reason);
 void hf_call_withdraw(struct hf_call *call); /* one of ours that nobody needs any more */
 void hf_call_timer(struct hf_call *call);
 void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */

@@ -115,8 +115,9 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
         .session_id = hf_span_of(post->session_id),
         .last_event_id = hf_span_of(last),
         /* What is ours to say runs nothing. A client's request is judged by its evidence alone. */
-        .may_repeat =
-            post->verb != HF_POST_MESSAGE || !post->call || post->call->purpose != HF_FOR_CLIENT,
+        .may_repeat = post->verb == HF_POST_MESSAGE
+                          ? !post->call || post->call->purpose != HF_FOR_CLIENT
+                          : post->verb != HF_POST_GOODBYE,
     };
     if (!hf_call_is_hello(post->call))
         ret_request->version = hf_span_of(remote->version);

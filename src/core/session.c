@@ -139,6 +139,29 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t
         hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
 }
 
+/* Told as far as it got. */
+static void give_up(struct hf_call *call)
+{
+    const bool may_have_run = call->stage >= HF_CALL_WRITING || call->stage == HF_CALL_ASKING;
+    hf_call_take_back(call, HF_SPAN(""));
+    if (may_have_run)
+        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
+                     "The call was sent to \"%s\", and the session of its client was ended before "
+                     "the answer came. It may have run. Check its effect before sending it again.",
+                     call->slot->server->name);
+    else
+        hf_call_fail(call, HF_ERROR_UNAVAILABLE, "session_ended",
+                     "The session of its client was ended while the call waited. It was never "
+                     "sent and is safe to send again.");
+}
+
+void hf_session_give_up(struct hf_session *session, uint64_t now_ms)
+{
+    hf_set_now(session->engine, now_ms);
+    while (!hf_list_empty(&session->calls))
+        give_up(HF_LIST_FIRST(&session->calls, struct hf_call, in_session));
+}
+
 /* ---- finishing: it sends nothing more, and still reads ---- */
 
 bool hf_session_is_settled(const struct hf_session *session)

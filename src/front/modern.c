@@ -269,31 +269,3 @@ void hf_modern_gone(struct hf_feed *feed)
     hf_feed_free(feed);
     hf_session_via_cancelled(session->core, via, hf_shell_now(session->front->shell));
 }
-
-void hf_modern_drop(struct hf_feed *feed)
-{
-    struct hf_msg msg;
-    struct hf_err err;
-    const bool is_known =
-        hf_msg_parse(hf_exchange_body(feed->exchange), feed->session->front->limits.max_depth, &msg,
-                     &err) == HF_MSG_OK;
-    const struct hf_error_facts facts = {
-        .sentence =
-            HF_SPAN("The configuration was changed while this request was under way: its "
-                    "token is not valid any more, or another server is behind this address "
-                    "now. It may have been sent: check its effect before sending it again."),
-        .reason = HF_SPAN("session_ended"),
-        .evidence = HF_EVIDENCE_DISPATCHED,
-        .retry_after_ms = -1,
-    };
-    struct hf_buf body;
-    hf_buf_init(&body, (is_known ? msg.id.n : 0) + 4096);
-    hf_buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":",
-                  HF_FMT(is_known ? msg.id : HF_SPAN("null")));
-    hf_error_write(&body, HF_ERROR_OUTCOME_UNKNOWN, &facts);
-    hf_buf_add_char(&body, '}');
-    const struct hf_span piece = hf_buf_span(&body);
-    hf_http_answer(feed->exchange, 200, NULL, "application/json", &piece, 1);
-    hf_buf_done(&body);
-    feed->exchange = NULL;
-}

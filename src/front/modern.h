@@ -29,7 +29,5 @@ bool hf_modern_refuses(struct hf_exchange *exchange);
 
 void hf_modern_say(const struct hf_http_session *session, const struct hf_effect *effect);
 void hf_modern_gone(struct hf_feed *feed); /* its client is; the feed too, then */
-/* Its session is ended while its client waits for the first byte; not the feed. */
-void hf_modern_drop(struct hf_feed *feed);
 
 #endif

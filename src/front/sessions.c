@@ -137,17 +137,18 @@ struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
     return session;
 }
 
-/* Whoever waits at one of its streams is told that there is nothing more to wait for. */
+static bool has_readers(const struct hf_http_session *session)
+{
+    const struct hf_feed *feed, *standalone = session->standalone;
+    HF_LIST_EACH (feed, &session->feeds, struct hf_feed, link) {
+        if (feed->exchange && !feed->is_spare)
+            return true;
+    }
+    return session->is_sse && standalone && standalone->exchange;
+}
+
 static void drop_feed(struct hf_feed *feed)
 {
-    const bool waits = feed->exchange && feed->via && !feed->is_streaming;
-    if (waits && feed->session->is_modern) {
-        hf_modern_drop(feed);
-    } else if (waits) {
-        hf_http_refuse(feed->exchange, 404, (struct hf_span) { NULL, 0 }, -32001,
-                       "The session was ended");
-        feed->exchange = NULL;
-    }
     hf_feed_end_exchange(feed);
     hf_feed_free(feed);
 }
@@ -158,6 +159,14 @@ void hf_http_session_close(struct hf_http_session *session)
     struct hf_session *core = session->core;
     struct hf_feed *feed;
     if (!core)
+        return;
+    /* Who still waits is told how far its call got. Never with a 404: to a client that means that
+     * the call was not taken, and it would send it again. */
+    if (has_readers(session)) {
+        hf_session_give_up(core, hf_shell_now(front->shell));
+        hf_shell_pump(front->shell);
+    }
+    if (!session->core) /* one of those answers ended it */
         return;
     session->core = NULL;
     HF_LIST_EACH_SAFE (feed, &session->feeds, struct hf_feed, link)

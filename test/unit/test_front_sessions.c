@@ -135,7 +135,7 @@ TEST(a_session_listens_on_sixteen_streams_and_no_more)
     front_end(f);
 }
 
-TEST(a_client_that_ends_its_session_ends_what_waits_in_it)
+TEST(a_client_that_ends_its_session_is_told_how_far_its_calls_got)
 {
     struct front *f = front_new(1000000, 10);
     const char *session = join(f, "2025-11-25");
@@ -143,7 +143,8 @@ TEST(a_client_that_ends_its_session_ends_what_waits_in_it)
     char headers[120];
     (void)snprintf(headers, sizeof headers, "Mcp-Session-Id: %s\r\n", session);
     CHECK(ask(f, "DELETE", "/mcp/s", headers, "")->status == 204);
-    CHECK(quiet->status == 404 && quiet->is_over);
+    CHECK(quiet->status == 200 && quiet->is_over && has(quiet, "\"id\":1,") == 1);
+    CHECK(has(quiet, "\"code\":-31002,") == 1 && has(quiet, "\"dispatched\":true") == 1);
     CHECK(child_got(newest_child(f->w, f->server), "notifications/cancelled") == 1);
     front_end(f);
 }
