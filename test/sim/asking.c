@@ -16,7 +16,7 @@ struct request *client_plain_request(struct sim *sim, struct client *client, enu
                             .via = via_next(sim, client),
                             .sent_ms = sim->now_ms };
     r->is_modern = client->is_modern;
-    r->able = !client->is_modern ? 0 : chance(sim, 60) ? 7 : below(sim, 8);
+    r->able = !client->is_modern ? 0 : sim->in_exam || chance(sim, 60) ? 7 : below(sim, 8);
     r->person = client->is_modern && client->is_http ? below(sim, PERSONS) : 0;
     int *next = r->person ? &client->persons_next_id[r->person] : &client->next_id;
     (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++*next);
@@ -205,7 +205,7 @@ static struct request *add_call(struct sim *sim, struct client *client, enum req
     r->variant = client->variant[target - sim->instances];
     r->pad = chance(sim, 80) ? 0 : below(sim, PICK(sim, 300, 3000));
     r->by_template = chance(sim, 20);
-    r->brings_answers = r->is_modern && chance(sim, 15);
+    r->brings_answers = r->is_modern && !sim->in_exam && chance(sim, 15);
     sim->stats->calls++;
     add_request(sim, r, methods[kind]);
     add_params(sim, client, r);

@@ -103,6 +103,9 @@ void exchange_abort(struct sim *sim, struct hf_post *post)
     x->wire = NULL;
     if (r && x->phase != TO_CONNECT)
         r->may_have_arrived = true;
+    if (x->asked.waits && x->wake_ms == UINT64_MAX)
+        x->wake_ms = sim->now_ms;
+    x->asked.waits = 0; /* nobody answers it any more */
     if (!r || !may_run || chance(sim, 50))
         exchange_drop(sim, x);
 }
@@ -447,8 +450,8 @@ static void go_on(struct sim *sim, struct exchange *x)
     if (!x->in_use || x->serial != serial)
         return;
     if (x->step_head < x->step_count) {
-        const bool waits =
-            x->asked.waits && !sim->is_calm && x->steps[x->step_head].kind == STEP_ANSWER;
+        const bool waits = x->asked.waits && (!sim->is_calm || sim->in_exam) &&
+                           x->steps[x->step_head].kind == STEP_ANSWER;
         x->wake_ms = waits ? UINT64_MAX : sim->now_ms + x->steps[x->step_head].delay_ms;
     } else if (x->post) {
         x->phase = OPEN_STREAM;

@@ -47,10 +47,10 @@ bool inquire(struct sim *sim, struct child *child, struct pending pending)
     if (pending.request < 0 || pending.is_modern || !may_ask(child) ||
         child->pending_count == PENDING_MAX || !chance(sim, child->is.asks))
         return false;
-    pending.asks_again = chance(sim, 40) ? (uint8_t)(1 + below(sim, 2)) : 0;
+    pending.asks_again = !sim->in_exam && chance(sim, 40) ? (uint8_t)(1 + below(sim, 2)) : 0;
     ask_some(sim, child, &pending);
     /* one in six loses patience */
-    pending.due_ms = chance(sim, 16) ? sim->now_ms + below(sim, 3000) : UINT64_MAX;
+    pending.due_ms = !sim->in_exam && chance(sim, 16) ? sim->now_ms + below(sim, 3000) : UINT64_MAX;
     child->pending[child->pending_count++] = pending;
     return true;
 }
@@ -143,7 +143,9 @@ void inquire_heard(struct sim *sim, struct child *child, const struct hf_msg *ms
 /* A call that waits for its client is given up on when that had its time, and not before. */
 void inquire_taken_back(struct sim *sim, int request)
 {
-    const struct request *r = request < 0 ? NULL : &sim->requests[request];
+    struct request *r = request < 0 ? NULL : &sim->requests[request];
+    if (r)
+        r->was_taken_back = true;
     if (!r || r->state != PARKED || r->call_timeout_ms || r->clocks_changed || sim->is_stopping)
         return;
     const struct client *client = &sim->clients[r->client];

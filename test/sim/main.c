@@ -120,6 +120,7 @@ static void add(struct stats *sum, const struct stats *one)
     sum->modern_requests += one->modern_requests;
     sum->modern_cancels += one->modern_cancels;
     sum->parked += one->parked;
+    sum->exams += one->exams;
     sum->rounds += one->rounds;
     sum->given += one->given;
     sum->never += one->never;
@@ -219,10 +220,12 @@ static void print_tables(const struct stats *s)
            "%llu\n",
            (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
            (unsigned long long)s->modern_cancels);
-    printf("# table: parked calls %llu, questions %llu, answers given with the call %llu, kept for "
+    printf("# table: parked calls %llu (%llu in calm), questions %llu, answers given with the call "
+           "%llu, kept for "
            "the retry %llu, never come back for %llu\n",
-           (unsigned long long)s->parked, (unsigned long long)s->rounds,
-           (unsigned long long)s->given, (unsigned long long)s->kept, (unsigned long long)s->never);
+           (unsigned long long)s->parked, (unsigned long long)s->exams,
+           (unsigned long long)s->rounds, (unsigned long long)s->given, (unsigned long long)s->kept,
+           (unsigned long long)s->never);
     printf("# table: retries: answered %llu, twice the same %llu, twice different %llu, in part "
            "%llu, wrongly %llu, tampered %llu, foreign %llu; expired %llu, after death %llu\n",
            (unsigned long long)s->retries[RETRY_ANSWER], (unsigned long long)s->retries[RETRY_SAME],

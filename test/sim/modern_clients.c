@@ -69,6 +69,7 @@ bool modern_judge(struct sim *sim, struct request *r, const struct hf_msg *msg)
     int64_t code = 0;
     if (msg->kind == HF_MSG_ERROR && !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
         return false; /* judged elsewhere */
+    r->code = (int)code;
     if (retry_judge(sim, r, msg, code))
         return true;
     if (r->kind == ASK_LISTEN)

@@ -98,6 +98,9 @@ void listens_check(struct sim *sim, const struct client *client, enum hf_part_id
 void listen_subscribed(struct child *child, const struct hf_msg *msg); /* a server hears that */
 void listens_check_servers(struct sim *sim);
 
+/* exam.c */
+void exam(struct sim *sim);
+
 /* inquire.c */
 bool inquire(struct sim *sim, struct child *child, struct pending pending); /* false: not now */
 bool inquire_on_stream(struct sim *sim, struct exchange *x);                /* false: not now */

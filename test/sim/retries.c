@@ -59,7 +59,8 @@ static void add_answers(struct sim *sim, const struct question *question, const 
 
 static void tamper(struct sim *sim, char *state)
 {
-    char *at = state + below(sim, (uint32_t)strlen(state));
+    const uint32_t first = sim->in_exam ? 20 : 0; /* behind what says whose state it is */
+    char *at = state + first + below(sim, (uint32_t)strlen(state) - first);
     if (isalpha((unsigned char)*at) && chance(sim, 30))
         *at = (char)toupper((unsigned char)*at);
     else

@@ -49,7 +49,7 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->now_ms = 1000000 + below(sim, 1000);
     sim->events = 0;
     sim->is_calm = sim->is_stopping = sim->has_failed = sim->in_event = false;
-    sim->was_mad = sim->has_given_up = false;
+    sim->was_mad = sim->has_given_up = sim->in_exam = false;
     sim->instance_count = 0;
     sim->request_count = 0;
     sim->child_serial = sim->child_top = 0;
@@ -258,6 +258,7 @@ static void come_to_senses(struct sim *sim)
         settings.max_waiting = 1000;
         settings.max_runtimes = 16;
         settings.start_timeout_ms = 120000;
+        settings.relist_ms = 300000; /* nothing new while parked calls have their time */
         operator_change(sim, instance, settings, instance->had_problem);
         operator_do(sim, instance, HF_OP_ENABLE);
     }
@@ -316,6 +317,24 @@ static bool come_to_rest(struct sim *sim)
     }
     sim_broken(sim, PROMISE_CALM, "a server fails again and again");
     return false;
+}
+
+bool run_until_answered(struct sim *sim)
+{
+    return go_on_until(sim, is_quiet_for_clients, "an answer");
+}
+
+bool run_to_rest(struct sim *sim)
+{
+    return come_to_rest(sim);
+}
+
+bool run_to_rest_with_parked(struct sim *sim)
+{
+    sim->has_given_up = false;
+    const bool rests = come_to_rest(sim);
+    sim->has_given_up = true;
+    return rests;
 }
 
 static bool succeeds(struct sim *sim, struct client *client, struct instance *target)
@@ -380,6 +399,12 @@ static void calm(struct sim *sim)
         }
     if (!sim->has_failed && come_to_rest(sim))
         check_lists(sim);
+    const bool has_room = sim->limits.max_buffered_bytes > 1 << 20;
+    if (!sim->has_failed && has_room && chance(sim, 40)) {
+        exam(sim);
+        if (!sim->has_failed)
+            (void)come_to_rest(sim);
+    }
 }
 
 /* ---- the end ---- */

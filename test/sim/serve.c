@@ -71,7 +71,7 @@ static void answer_well(struct sim *sim, struct exchange *x)
     const bool inquires = inquire_on_stream(sim, x);
     begin_answer(sim, x, inquires || chance(sim, x->instance->host.streaming));
     for (uint32_t n = inquires ? 1 + below(sim, 3) : 0; n > 0; n--)
-        plan(x, STEP_SAY, SAYING_ASK, chance(sim, 70) ? 0 : below(sim, 60));
+        plan(x, STEP_SAY, SAYING_ASK, sim->in_exam || chance(sim, 70) ? 0 : below(sim, 60));
     plan(x, STEP_ANSWER, 0, 0);
     plan(x, STEP_OVER, true, x->is_stream ? serve_latency(sim, x) : 0);
 }
@@ -272,6 +272,9 @@ static void take_note(struct sim *sim, struct exchange *x)
             other->asked.id == x->cancels && chance(sim, 50))
             other->step_head = other->step_count;
     }
+    for (int i = 0; x->cancels && i < sim->request_count; i++)
+        if (sim->requests[i].rpc_id == x->cancels)
+            inquire_taken_back(sim, i);
     if (!x->wire)
         return;
     if (chance(sim, x->wire->is.evil / 6)) {

@@ -78,7 +78,7 @@ struct stats {
     uint64_t exchanges, renewals, vias, vias_gone;
     uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t modern[MODERN_COUNT];
-    uint64_t parked, rounds, given, never, expired, after_death, kept;
+    uint64_t exams, parked, rounds, given, never, expired, after_death, kept;
     uint64_t retries[RETRY_COUNT], listens[LISTENS_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
@@ -139,10 +139,11 @@ struct request {
     bool brings_answers; /* to what nobody has asked yet */
     int root;            /* the call that it goes on with; its own number: it is no retry */
     enum retry retry;
-    unsigned question; /* that it comes back to */
-    uint16_t marks;    /* bits: answers of its that some server heard */
-    bool was_parked;
-    uint64_t touched_ms; /* parked: when its client was last there for it */
+    unsigned question;               /* that it comes back to */
+    uint16_t marks;                  /* bits: answers of its that some server heard */
+    bool was_parked, was_taken_back; /* its server heard a cancel of it */
+    int code;                        /* of its answer, if that was an error */
+    uint64_t touched_ms;             /* parked: when its client was last there for it */
     unsigned visit;
     struct listener listen;
     unsigned person; /* of those who share their client's session */
@@ -414,7 +415,8 @@ struct sim {
     struct hf_limits limits;
     struct stats *stats;
     bool trace, is_calm, was_mad, is_stopping, has_failed, in_event;
-    bool has_given_up;                  /* in calm: no client comes back for anything */
+    bool has_given_up; /* in calm: no client comes back for anything */
+    bool in_exam;
     bool lost_a_client, failed_at_once; /* in this event: it may hold several changes */
     unsigned client_weight, operator_weight, killer_weight, host_weight, evil;
     bool is_run;         /* as `holdfast run`: the first client has the first server for itself */
@@ -477,7 +479,10 @@ void sim_trace(const struct sim *sim, const char *format, ...) HF_PRINTF(2, 3);
 void sim_broken(struct sim *sim, enum promise promise, const char *format, ...) HF_PRINTF(3, 4);
 
 /* run.c */
-void sim_run(struct sim *sim, uint64_t seed); /* returns with has_failed set, or all is well */
+bool run_until_answered(struct sim *sim); /* every client is; false: the seed is over */
+bool run_to_rest(struct sim *sim);
+bool run_to_rest_with_parked(struct sim *sim); /* calls that wait for their client may stay */
+void sim_run(struct sim *sim, uint64_t seed);  /* returns with has_failed set, or all is well */
 
 /* shell.c */
 void shell_begin(struct sim *sim, struct hf_runtime *runtime); /* before an event is fed */
