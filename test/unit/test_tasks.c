@@ -282,6 +282,21 @@ TEST(the_status_of_a_task_reaches_the_client_that_made_it_and_no_other)
     world_end(p.w);
 }
 
+TEST(what_a_server_says_of_its_task_is_not_told_of_another_servers_with_the_same_id)
+{
+    struct pair p = pair();
+    struct client *other = greeted_client(p.w, NULL);
+    make_legacy_task(&p, p.old, 1, "t");
+    client_calls(other, 1, "m__echo");
+    child_answers(newest_child(p.w, p.modern), "tools/call",
+                  "{\"resultType\":\"task\",\"taskId\":\"t\",\"status\":\"working\"}");
+    child_says(newest_child(p.w, p.modern),
+               "{\"jsonrpc\":\"2.0\",\"method\":\"" STATUS "\",\"params\":{\"taskId\":\"t\","
+               "\"status\":\"completed\"}}");
+    CHECK(heard(other, STATUS) == 1 && heard(p.old, STATUS) == 0);
+    world_end(p.w);
+}
+
 TEST(a_modern_client_hears_of_no_task_that_it_did_not_listen_for)
 {
     struct pair p = pair();
