@@ -157,33 +157,6 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
 
 /* ---- deadlines ---- */
 
-void hf_call_arm(struct hf_call *call)
-{
-    uint64_t at = 0;
-    if (call->stage <= HF_CALL_QUEUED)
-        at = call->wait_until_ms;
-    if (call->end_by_ms && !call->paused_left_ms && (!at || call->end_by_ms < at))
-        at = call->end_by_ms;
-    hf_timer_set(&call->engine->timers, &call->timer, at);
-}
-
-void hf_call_stop_clock(struct hf_call *call, bool stop)
-{
-    const uint64_t now = call->engine->now_ms;
-    if (!call->end_by_ms || (call->paused_left_ms != 0) == stop)
-        return;
-    if (stop) {
-        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
-    } else {
-        const uint64_t end_by_ms = now + call->paused_left_ms;
-        if (end_by_ms > call->end_by_ms) /* it stood still for the limit of progress, too */
-            call->end_by_max_ms += end_by_ms - call->end_by_ms;
-        call->end_by_ms = end_by_ms;
-        call->paused_left_ms = 0;
-    }
-    hf_call_arm(call);
-}
-
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
     if (call->runtime->is_remote && call->runtime->is_modern)
@@ -219,6 +192,10 @@ void hf_call_timer(struct hf_call *call)
     if (call->purpose == HF_FOR_DOUBT) {
         hf_call_end(call);
         hf_remote_doubt_resolved(runtime, 0);
+        return;
+    }
+    if (call->is_resting && engine->now_ms >= call->rest_until_ms) {
+        hf_call_rested(call);
         return;
     }
     const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
@@ -406,7 +383,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
                            : call->stage == HF_CALL_JOINED ? call->park->generation
                                                            : server->generation;
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
-            facts.retry_after_ms = hf_slot_retry_after_ms(slot);
+            facts.retry_after_ms = hf_call_retry_after_ms(call);
         hf_note(call->engine, HF_NOTE_INFO, server, facts.generation,
                 "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
                 hf_evidence_name(facts.evidence), reason, call->method->name);

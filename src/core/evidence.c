@@ -67,7 +67,8 @@ enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
         return HF_HTTP_REJECTED_LATE;
     if (facts.status < 400 || facts.status >= 500)
         return HF_HTTP_DISPATCHED;
-    if (!facts.had_session)
+    /* who asks too much hears 429 to anything: a ping would confirm it, and a session lives on */
+    if (!facts.had_session || facts.status == HF_TOO_MANY_REQUESTS)
         return hf_http_rejection(facts.status);
     return facts.status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
 }

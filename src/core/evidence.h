@@ -42,6 +42,8 @@ enum hf_sent {
     HF_SENT_WHOLE,   /* or nobody can tell */
 };
 
+enum { HF_TOO_MANY_REQUESTS = 429 };
+
 struct hf_http_facts { /* of an exchange that ended without a JSON-RPC response with our id */
     enum hf_sent sent;
     int status;       /* 0: no whole head of an answer came */

@@ -160,9 +160,13 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
 struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id);
 void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by);
 /* wait.c */
+void hf_call_arm(struct hf_call *call);                   /* for the nearest of its deadlines */
+void hf_call_stop_clock(struct hf_call *call, bool stop); /* of callTimeoutMs, or let it go on */
 void hf_call_arrive(struct hf_call *call, struct hf_slot *slot);
-void hf_call_wait(struct hf_call *call);            /* joins its client's turn, by age */
-void hf_call_unwait(struct hf_call *call);          /* leaves it */
+void hf_call_wait(struct hf_call *call);                    /* joins its client's turn, by age */
+void hf_call_unwait(struct hf_call *call);                  /* leaves it */
+void hf_call_rested(struct hf_call *call);                  /* it may be sent again */
+int64_t hf_call_retry_after_ms(const struct hf_call *call); /* -1: nobody knows */
 void hf_call_refuse_by_state(struct hf_call *call); /* switched off, given up, shutting down */
 
 void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime);
@@ -181,13 +185,11 @@ void hf_call_move(struct hf_call *call,
                   struct hf_slot *slot); /* answered "not mine": ask another */
 /* Answered, but not at its end: it leaves its server until its client has answered too. */
 void hf_call_pause(struct hf_call *call);
-void hf_call_stop_clock(struct hf_call *call, bool stop); /* of callTimeoutMs, or let it go on */
 void hf_call_continue(struct hf_call *call);
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
 /* `why`: for people, if nobody can tell what became of it. */
 void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken,
                    const char *why);
-void hf_call_arm(struct hf_call *call);
 /* frame.c */
 /* What it keeps of `before` bytes is `now` as many. */
 void hf_call_weigh(struct hf_call *call, size_t before, size_t now);

@@ -8,6 +8,7 @@ enum {
     RESUME_MS = 500,       /* if the server did not say */
     VAIN_RESUMES_MAX = 10, /* in a row, without one event: some minutes */
     REASON_MAX = 200,
+    REFUSED_MS = 250, /* until a call that was turned away is sent again, and twice as long then */
 };
 
 /* Only these say "I do not know what you want": everything else teaches nothing about the era. */
@@ -90,6 +91,16 @@ static void describe_end(const struct hf_post_end *end, char text[REASON_MAX])
                        end->status < 300 ? " without an answer in it" : "");
 }
 
+/* Whoever turned it away is there and will do so again, most likely, if it comes at once. A session
+ * that is not known is another matter: a new one is made, or its server is lost. */
+static void rest(struct hf_call *call, const struct hf_post_end *end)
+{
+    const uint64_t least = (uint64_t)REFUSED_MS << (call->history.sends > 1);
+    const uint64_t wanted = end->retry_after_ms > 0 ? (uint64_t)end->retry_after_ms : 0;
+    if (end->status != 404 && call->runtime == call->slot->current)
+        call->rest_until_ms = call->engine->now_ms + (wanted > least ? wanted : least);
+}
+
 static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t session,
                   bool had_session)
 {
@@ -112,7 +123,10 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
         hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why);
         break;
     case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true, why); break;
-    case HF_HTTP_REFUSED: hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why); break;
+    case HF_HTTP_REFUSED:
+        rest(call, end);
+        hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why);
+        break;
     case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true, why); break;
     case HF_HTTP_DOUBTED: hf_remote_doubt(call, end->status, session); break;
     case HF_HTTP_REJECTED:

@@ -289,7 +289,7 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
     /* perhaps it is the place that is not known any more, and perhaps the session */
     hf_free(remote->listen_id);
     remote->listen_id = NULL;
-    if (!remote->session_id)
+    if (!remote->session_id || end->status == HF_TOO_MANY_REQUESTS)
         return;
     remote->listen_refusal = end->status;
     (void)ask_after_session(runtime);

@@ -130,6 +130,8 @@ struct hf_call {
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
+    uint64_t rest_until_ms;  /* its server turned it away for now; 0: it did not */
+    bool is_resting;         /* it waits, and will not be sent before that */
     struct hf_timer timer;
     double progress_sent;
     unsigned told_attempt; /* the attempt number its client was last told of */
@@ -158,7 +160,7 @@ struct hf_slot {
     uint64_t losses;         /* unplanned: of a runtime, or of a session at a remote server */
     struct hf_timer due, idle, relist;
     struct hf_link turns;
-    uint32_t waiting;
+    uint32_t waiting, resting; /* resting: of those that wait */
 };
 
 struct hf_rule_set {

@@ -32,6 +32,8 @@ void hf_call_wait(struct hf_call *call)
         after = after->prev;
     hf_list_add_before(after->next, &call->link);
     slot->waiting++;
+    call->is_resting = call->rest_until_ms > call->engine->now_ms;
+    slot->resting += call->is_resting;
     call->stage = HF_CALL_WAITING;
     call->waiting_since_ms = call->engine->now_ms;
 }
@@ -42,6 +44,8 @@ void hf_call_unwait(struct hf_call *call)
     assert(turn);
     hf_unlink(&call->link);
     call->slot->waiting--;
+    call->slot->resting -= call->is_resting;
+    call->is_resting = false;
     call->stage = HF_CALL_NEW;
     call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
     if (hf_list_empty(&turn->calls)) {
@@ -50,16 +54,60 @@ void hf_call_unwait(struct hf_call *call)
     }
 }
 
+static struct hf_call *first_ready(const struct hf_turn *turn)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &turn->calls, struct hf_call, link) {
+        if (!call->is_resting)
+            return call;
+    }
+    return NULL;
+}
+
 static struct hf_call *next_in_turn(struct hf_slot *slot)
 {
-    struct hf_turn *turn = HF_LIST_FIRST(&slot->turns, struct hf_turn, link);
-    if (!turn)
-        return NULL;
-    hf_unlink(&turn->link);
-    hf_list_push(&slot->turns, &turn->link);
-    struct hf_call *call = HF_LIST_FIRST(&turn->calls, struct hf_call, link);
-    hf_call_unwait(call);
-    return call;
+    struct hf_turn *turn;
+    HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
+        struct hf_call *call = first_ready(turn);
+        if (!call)
+            continue;
+        hf_unlink(&turn->link);
+        hf_list_push(&slot->turns, &turn->link);
+        hf_call_unwait(call);
+        return call;
+    }
+    return NULL;
+}
+
+/* ---- deadlines ---- */
+
+void hf_call_arm(struct hf_call *call)
+{
+    uint64_t at = 0;
+    if (call->stage <= HF_CALL_QUEUED)
+        at = call->wait_until_ms;
+    if (call->end_by_ms && !call->paused_left_ms && (!at || call->end_by_ms < at))
+        at = call->end_by_ms;
+    if (call->is_resting && call->rest_until_ms < at)
+        at = call->rest_until_ms;
+    hf_timer_set(&call->engine->timers, &call->timer, at);
+}
+
+void hf_call_stop_clock(struct hf_call *call, bool stop)
+{
+    const uint64_t now = call->engine->now_ms;
+    if (!call->end_by_ms || (call->paused_left_ms != 0) == stop)
+        return;
+    if (stop) {
+        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+    } else {
+        const uint64_t end_by_ms = now + call->paused_left_ms;
+        if (end_by_ms > call->end_by_ms) /* it stood still for the limit of progress, too */
+            call->end_by_max_ms += end_by_ms - call->end_by_ms;
+        call->end_by_ms = end_by_ms;
+        call->paused_left_ms = 0;
+    }
+    hf_call_arm(call);
 }
 
 /* ---- dispatching ---- */
@@ -92,8 +140,18 @@ static bool lost_its_state(struct hf_call *call)
     return lost;
 }
 
+/* With waitMs 0 a call waits for nobody. But its server is there, and a connection to it is not
+ * made in no time: it has as long as a ping. */
+static void allow_connecting(struct hf_call *call)
+{
+    const struct hf_settings *settings = &call->slot->server->settings;
+    if (settings->wait_ms == 0 && call->slot->server->is_remote)
+        call->wait_until_ms = call->engine->now_ms + settings->liveness.timeout_ms;
+}
+
 static void dispatch(struct hf_call *call)
 {
+    allow_connecting(call);
     if (!lost_its_state(call) && !hf_retry_misplaced(call) && !hf_input_misplaced(call) &&
         !hf_ear_answers(call))
         hf_call_dispatch(call, call->slot->current);
@@ -107,6 +165,14 @@ void hf_slot_flush(struct hf_slot *slot)
             break;
         dispatch(call);
     }
+}
+
+void hf_call_rested(struct hf_call *call)
+{
+    call->is_resting = false;
+    call->slot->resting--;
+    hf_call_arm(call);
+    hf_slot_flush(call->slot);
 }
 
 /* ---- waiting ---- */
@@ -127,6 +193,22 @@ static void fail_in_vain(struct hf_call *call)
                  "The server \"%s\" is down (%s) and the next attempt to reach it comes later than "
                  "this call can wait. It was never sent: it is safe to retry after retryAfterMs.",
                  server->name, server->reason);
+}
+
+int64_t hf_call_retry_after_ms(const struct hf_call *call)
+{
+    const uint64_t now = call->engine->now_ms;
+    const int64_t rest = call->rest_until_ms > now ? (int64_t)(call->rest_until_ms - now) : -1;
+    const int64_t attempt = hf_slot_retry_after_ms(call->slot);
+    return rest > attempt ? rest : attempt;
+}
+
+static void fail_turned_away(struct hf_call *call)
+{
+    hf_call_fail(call, HF_ERROR_UNAVAILABLE, "refused",
+                 "The server \"%s\" turned this call away for now, and wants it later than it can "
+                 "wait. It never ran: it is safe to send it again after retryAfterMs.",
+                 call->slot->server->name);
 }
 
 void hf_slot_review_waiting(struct hf_slot *slot)
@@ -253,11 +335,14 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
         call->end_by_max_ms = now + settings->call_timeout_max_ms;
     }
     const enum hf_slot_state state = slot->machine.state;
+    const bool is_ready = call->rest_until_ms <= now;
     if (call->engine->is_stopping || state == HF_SLOT_PERMANENTLY_FAILED ||
         state == HF_SLOT_DISABLING || state == HF_SLOT_DISABLED) {
         (void)hf_slot_event(slot, HF_SLOT_EV_CALL);
         hf_call_refuse_by_state(call);
-    } else if (has_place(slot) && slot->waiting == 0) {
+    } else if (!is_ready && last_moment(call) <= call->rest_until_ms) {
+        fail_turned_away(call);
+    } else if (has_place(slot) && slot->waiting == slot->resting && is_ready) {
         dispatch(call);
     } else if (slot->waiting >= settings->max_waiting) {
         hf_call_fail(

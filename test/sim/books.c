@@ -144,7 +144,7 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
 
 static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, resting = 0;
     const bool is_stuck = slot->machine.state == HF_SLOT_RECONNECTING && !hf_slot_has_attempt(slot);
     const struct hf_turn *turn;
     HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
@@ -157,9 +157,14 @@ static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
                 sim_broken(sim, PROMISE_INNER, "a call in a queue does not wait, or for ever");
             if (is_stuck && slot->due.at_ms > until)
                 sim_broken(sim, PROMISE_P10, "a call waits for an attempt that comes too late");
+            if (call->is_resting && call->timer.at_ms > call->rest_until_ms)
+                sim_broken(sim, PROMISE_P10, "a call rests for longer than it was told to");
+            resting += call->is_resting;
             count++;
         }
     }
+    if (resting != slot->resting)
+        sim_broken(sim, PROMISE_INNER, "resting is not the number of those that rest");
     return count;
 }
 
@@ -184,6 +189,7 @@ static void check_waiting(struct sim *sim, const struct hf_slot *slot)
     case HF_SLOT_RECONNECTING: break;
     case HF_SLOT_CONNECTED:
         if (!slot->current->is_loss_pending && !is_greeting(slot->current) &&
+            slot->waiting > slot->resting &&
             (!settings->max_in_flight || slot->current->in_flight < settings->max_in_flight))
             sim_broken(sim, PROMISE_P8, "a call waits although its server has room for it");
         break;

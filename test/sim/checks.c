@@ -202,7 +202,9 @@ static void check_deadline(struct sim *sim, const struct request *r)
     if (!r->target || r->target->removed || request_goes_by_uri(r) || r->shares_its_id ||
         r->clocks_changed || r->is_forbidden || r->retry)
         return;
-    if (r->sends == 0 && sim->now_ms > r->sent_ms + r->wait_ms)
+    /* a connection to a remote server takes time, also where waitMs is 0 */
+    const uint32_t wait_ms = r->wait_ms ? r->wait_ms : r->target->settings.liveness.timeout_ms;
+    if (r->sends == 0 && sim->now_ms > r->sent_ms + wait_ms)
         sim_broken(sim, PROMISE_P1, "request %d was neither sent nor answered in waitMs",
                    r->number);
     const uint32_t most = r->call_timeout_ms > r->call_timeout_max_ms || !r->may_be_extended

@@ -179,7 +179,7 @@ static enum hf_http_verdict by_design(enum hf_sent sent, int status, bool had_se
                                        : HF_HTTP_DISPATCHED;
     if (status == 421 || status == 425 || (vouched && status >= 400))
         return HF_HTTP_REFUSED;
-    if (is_client_error && had_session)
+    if (is_client_error && had_session && status != 429) /* that is about how much is asked */
         return status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
     if (is_client_error)
         return is_one_of(status, before_it_ran) ? HF_HTTP_REJECTED : HF_HTTP_REJECTED_LATE;

@@ -302,8 +302,14 @@ TEST(what_was_misdirected_or_too_early_is_sent_again_up_to_three_times)
     for (int status = 421; status <= 425; status += 4) {
         struct scene s = remote_scene();
         exchange_fails(call_one(&s), status);
+        advance(s.w, 249);
+        CHECK(exchanges(s.w, CALL) == 1);
+        advance(s.w, 1);
         CHECK(sent(s.w, CALL) == 2 && answers_to(s.client, 1) == 0);
         exchange_fails(last_exchange(s.w, CALL), status);
+        advance(s.w, 499);
+        CHECK(exchanges(s.w, CALL) == 2);
+        advance(s.w, 1);
         CHECK(sent(s.w, CALL) == 3 && answers_to(s.client, 1) == 0);
         exchange_fails(last_exchange(s.w, CALL), status);
         CHECK(error_of(s.client, 1) == -31001 && sent(s.w, CALL) == 3);
@@ -318,6 +324,7 @@ TEST(a_status_that_the_operator_vouches_for_is_sent_again)
 {
     struct scene s = remote_scene_of(with_status(429, 503), (struct http_manners) { 0 });
     exchange_fails(call_one(&s), 429);
+    advance(s.w, 250);
     CHECK(sent(s.w, CALL) == 2 && sent(s.w, "ping") == 0 && status_of(s.server).generation == 1);
     exchange_fails(last_exchange(s.w, CALL), 503); /* also says that the server is not there */
     CHECK(sent(s.w, CALL) == 3 && status_of(s.server).generation == 2);

@@ -26,6 +26,8 @@ TEST(a_call_refused_in_place_leaves_its_place_to_whoever_is_next)
     client_calls(s.client, 2, "echo");
     exchange_fails(last_exchange(s.w, CALL), 421);
     CHECK(sent(s.w, CALL) == 2);
+    advance(s.w, 250);
+    CHECK(exchanges(s.w, CALL) == 2); /* it is ready again, and waits for its place */
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     CHECK(has_result(s.client, 1) && has_result(s.client, 2) && sent(s.w, CALL) == 3);
@@ -73,6 +75,7 @@ TEST(a_send_of_which_not_one_byte_left_us_is_none)
     }
     exchange_fails(last_exchange(s.w, CALL), 421); /* the first time that it is turned away */
     CHECK(answers_to(s.client, 1) == 0);
+    advance(s.w, 250);
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     CHECK(has_result(s.client, 1));
     world_end(s.w);
