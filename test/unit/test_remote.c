@@ -2,28 +2,7 @@
  * test_remote.c - calls to a remote server: what one exchange proved, and what becomes of its call
  * (DESIGN 4 over HTTP).
  */
-#include "engine_http.h"
-
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
-
-static struct hf_settings with_status(int a, int b)
-{
-    struct hf_settings settings = default_settings();
-    const int statuses[] = { a, b };
-    for (size_t i = 0; i < 2; i++) {
-        const unsigned at = (unsigned)(statuses[i] - HF_STATUS_MIN);
-        settings.refused_status.bits[at / 64] |= UINT64_C(1) << at % 64;
-    }
-    return settings;
-}
-
-/* A scene whose call 1 is under way. */
-static struct exchange *call_one(const struct scene *s)
-{
-    client_calls(s->client, 1, "echo");
-    return last_exchange(s->w, CALL);
-}
+#include "remote_fixture.h"
 
 /* ---- answered ---- */
 

@@ -2,36 +2,7 @@
  * test_remote_doubt.c - what a remote server means by 400, 401 or 403: one ping under the same
  * session tells, and confirms only what it meets itself. And what a liveness check finds.
  */
-#include "engine_http.h"
-
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
-
-static struct http_manners *http_of(const struct scene *s)
-{
-    return &manners_of(s->w, s->server)->http;
-}
-
-static void calls(const struct scene *s, int from, int to)
-{
-    for (int id = from; id <= to; id++)
-        client_calls(s->client, id, "echo");
-}
-
-static void answer_all(const struct scene *s)
-{
-    for (size_t i = 0; i < exchanges(s->w, CALL); i++)
-        if (nth_exchange(s->w, CALL, i)->post)
-            exchange_answers(nth_exchange(s->w, CALL, i), RESULT);
-}
-
-/* A scene with `count` calls under way, all under session 1. */
-static struct scene scene_with_calls(int count)
-{
-    struct scene s = remote_scene();
-    calls(&s, 1, count);
-    return s;
-}
+#include "remote_fixture.h"
 
 /* ---- 400, 401, 403: one ping decides ---- */
 
@@ -224,13 +195,13 @@ TEST(a_call_cancelled_while_in_doubt_gets_no_answer_and_tells_the_server_nothing
 
 TEST(a_forgotten_session_confirmed_on_its_first_use_is_a_failed_attempt)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http = (struct http_manners) { .list_status = 400, .ping_status = 400 };
-    settle(w);
+    struct hf_server *server;
+    struct world *w =
+        remote_world(default_settings(),
+                     (struct http_manners) { .list_status = 400, .ping_status = 400 }, &server);
     advance(w, 60000);
     CHECK(sent(w, "initialize") < 9);
-    CHECK(span_has(hf_span_of(status_of(server).last_reason), "HTTP 400"));
+    CHECK(reason_says(server, "HTTP 400"));
     world_end(w);
 }
 

@@ -1,21 +1,10 @@
 /*
  * test_remote_finds.c - what the simulator found in the remote side, one short test for each.
  */
-#include "engine_http.h"
+#include "remote_fixture.h"
 
-#define RESULT  "{\"content\":[]}"
-#define CALL    "tools/call"
 #define CHANGED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
 #define HELLO   "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}"
-
-static struct world *world_by_hand(struct hf_settings settings, struct hf_server **ret_server)
-{
-    struct world *w = world_new();
-    *ret_server = add_remote(w, "s", settings);
-    manners_of(w, *ret_server)->http.by_hand = true;
-    settle(w);
-    return w;
-}
 
 TEST(a_call_refused_in_place_leaves_its_place_to_whoever_is_next)
 {
@@ -84,7 +73,7 @@ TEST(a_send_of_which_not_one_byte_left_us_is_none)
 TEST(a_list_that_changes_before_our_initialized_has_arrived_is_asked_for_once_and_after_it)
 {
     struct hf_server *server;
-    struct world *w = world_by_hand(default_settings(), &server);
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     struct exchange *hello = last_exchange(w, "initialize");
     exchange_gives_session(hello, "x");
     exchange_says_answer(hello, HELLO);
@@ -102,7 +91,7 @@ TEST(an_initialized_that_takes_its_time_has_that_of_the_whole_start)
     struct hf_settings settings = default_settings();
     settings.stall_ms = 10;
     struct hf_server *server;
-    struct world *w = world_by_hand(settings, &server);
+    struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_answers(last_exchange(w, "initialize"), HELLO);
     advance(w, 1000);
     exchange_fails(last_exchange(w, "notifications/initialized"), 202);
@@ -116,7 +105,7 @@ TEST(the_session_of_an_initialize_that_failed_is_not_used)
     struct hf_settings settings = default_settings();
     settings.era = HF_ERA_UNKNOWN;
     struct hf_server *server;
-    struct world *w = world_by_hand(settings, &server);
+    struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_fails(last_exchange(w, "server/discover"), 404);
     exchange_answers(last_exchange(w, "initialize"), HELLO);
     exchange_fails(last_exchange(w, "notifications/initialized"), 202);
@@ -143,7 +132,7 @@ TEST(a_server_of_the_older_transport_is_not_asked_which_era_it_speaks)
     settings.era = HF_ERA_UNKNOWN;
     settings.transport = HF_TRANSPORT_SSE;
     struct hf_server *server;
-    struct world *w = world_by_hand(settings, &server);
+    struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_head(last_exchange(w, "GET"), 200, true);
     hf_post_endpoint(last_exchange(w, "GET")->post, HF_SPAN("http://h/m"), w->now_ms);
     settle(w);

@@ -2,20 +2,7 @@
  * test_remote_life.c - the life of a runtime whose server is remote: greeted, paced, given up on,
  * drained and closed; under every hand of an operator.
  */
-#include "engine_http.h"
-
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
-
-static struct http_manners *http_of(const struct scene *s)
-{
-    return &manners_of(s->w, s->server)->http;
-}
-
-static bool reason_says(const struct hf_server *server, const char *part)
-{
-    return span_has(hf_span_of(status_of(server).last_reason), part);
-}
+#include "remote_fixture.h"
 
 /* ---- greeted ---- */
 
@@ -48,10 +35,8 @@ TEST(our_initialized_has_arrived_before_any_list_is_asked)
 
 TEST(a_server_that_keeps_the_answer_to_a_notification_open_has_heard_it)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     exchange_answers(last_exchange(w, "initialize"),
                      "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
     exchange_head(last_exchange(w, "notifications/initialized"), 200, true);
@@ -68,10 +53,8 @@ TEST(an_initialized_that_does_not_arrive_is_a_failed_attempt)
 {
     static const int statuses[] = { 0, 404, 502, 503 };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        struct world *w = world_new();
-        struct hf_server *server = add_remote(w, "s", default_settings());
-        manners_of(w, server)->http.by_hand = true;
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(default_settings(), BY_HAND, &server);
         exchange_gives_session(last_exchange(w, "initialize"), "x");
         exchange_says_answer(last_exchange(w, "initialize"),
                              "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
@@ -90,10 +73,8 @@ TEST(a_server_that_does_not_like_our_initialized_is_asked_for_its_lists_all_the_
 {
     static const int statuses[] = { 400, 405, 500 };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        struct world *w = world_new();
-        struct hf_server *server = add_remote(w, "s", default_settings());
-        manners_of(w, server)->http.by_hand = true;
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(default_settings(), BY_HAND, &server);
         exchange_answers(last_exchange(w, "initialize"),
                          "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
         exchange_fails(last_exchange(w, "notifications/initialized"), statuses[i]);
@@ -141,10 +122,8 @@ TEST(a_greeting_that_fails_is_a_failed_attempt_that_says_why)
 
 TEST(a_greeting_that_breaks_off_says_why)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     exchange_head(last_exchange(w, "initialize"), 200, false);
     exchange_breaks(last_exchange(w, "initialize"), HF_SENT_WHOLE);
     CHECK(IS(server, RECONNECTING) && reason_says(server, "connection reset"));
@@ -156,10 +135,9 @@ TEST(a_greeting_that_breaks_off_says_why)
 TEST(a_greeting_that_wants_credentials_is_given_up_on_and_probed_later)
 {
     for (int status = 401; status <= 403; status += 2) {
-        struct world *w = world_new();
-        struct hf_server *server = add_remote(w, "s", default_settings());
-        manners_of(w, server)->http.hello_status = status;
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(default_settings(),
+                                       (struct http_manners) { .hello_status = status }, &server);
         CHECK(IS(server, PERMANENTLY_FAILED) && reason_says(server, "auth required"));
         struct client *c = greeted_client(w, server);
         client_calls(c, 1, "echo");
@@ -177,10 +155,8 @@ TEST(a_greeting_that_wants_credentials_is_given_up_on_and_probed_later)
 
 TEST(a_greeting_refused_for_credentials_in_the_words_of_json_rpc_is_no_different)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     exchange_answers_error(last_exchange(w, "initialize"), 401,
                            "{\"code\":-32001,\"message\":\"Unauthorized\"}");
     CHECK(IS(server, PERMANENTLY_FAILED) && reason_says(server, "auth required"));
@@ -225,11 +201,10 @@ TEST(retry_after_paces_the_attempts_and_no_call_gets_an_extra_one_inside_it)
 
 TEST(a_call_that_cannot_wait_as_long_as_retry_after_is_told_so_at_once)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http =
-        (struct http_manners) { .hello_status = 429, .retry_after_s = 90 };
-    settle(w);
+    struct hf_server *server;
+    struct world *w =
+        remote_world(default_settings(),
+                     (struct http_manners) { .hello_status = 429, .retry_after_s = 90 }, &server);
     struct client *c = open_client(w, server);
     client_calls(c, 1, "echo");
     CHECK(error_of(c, 1) == -31001 && data_is(c, 1, "retryAfterMs", "90000"));
@@ -239,10 +214,8 @@ TEST(a_call_that_cannot_wait_as_long_as_retry_after_is_told_so_at_once)
 
 TEST(whatever_of_an_attempt_is_told_to_wait_paces_the_next)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     exchange_answers(last_exchange(w, "initialize"),
                      "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
     exchange_fails(last_exchange(w, "notifications/initialized"), 202);
@@ -313,13 +286,11 @@ TEST(retry_after_is_over_once_the_server_is_connected_or_somebody_asks)
 
 TEST(a_probe_of_a_server_given_up_on_waits_for_retry_after_too)
 {
-    struct world *w = world_new();
     struct hf_settings settings = default_settings();
     settings.reconnect.first_attempts = 1;
-    struct hf_server *server = add_remote(w, "s", settings);
-    manners_of(w, server)->http =
-        (struct http_manners) { .hello_status = 429, .retry_after_s = 300 };
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(
+        settings, (struct http_manners) { .hello_status = 429, .retry_after_s = 300 }, &server);
     CHECK(IS(server, PERMANENTLY_FAILED));
     advance(w, 299999);
     CHECK(exchanges(w, "initialize") == 1);

@@ -2,17 +2,7 @@
  * test_remote_rest.c - calls that a remote server turned away for now: when they are sent again,
  * and what happens to them, and to the others, until then. And what else is only about the pace.
  */
-#include "engine_http.h"
-
-#define CALL   "tools/call"
-#define RESULT "{\"content\":[]}"
-
-static struct hf_settings vouched(void) /* for 429 */
-{
-    struct hf_settings settings = default_settings();
-    settings.refused_status.bits[0] = UINT64_C(1) << 29;
-    return settings;
-}
+#include "remote_fixture.h"
 
 static struct scene scene_with(struct hf_settings settings)
 {
@@ -32,7 +22,7 @@ static struct scene turned_away(struct hf_settings settings, int64_t retry_after
 
 TEST(a_call_is_sent_again_when_its_server_wants_it_and_not_before)
 {
-    struct scene s = turned_away(vouched(), 7000);
+    struct scene s = turned_away(with_status(429, 429), 7000);
     advance(s.w, 6999);
     CHECK(exchanges(s.w, CALL) == 1 && answers_to(s.client, 1) == 0);
     advance(s.w, 1);
@@ -46,7 +36,7 @@ TEST(a_call_is_sent_again_when_its_server_wants_it_and_not_before)
 TEST(a_server_that_does_not_say_when_or_says_at_once_gets_it_after_a_short_pause)
 {
     for (int64_t retry_after = -1; retry_after <= 1; retry_after++) {
-        struct scene s = turned_away(vouched(), retry_after);
+        struct scene s = turned_away(with_status(429, 429), retry_after);
         advance(s.w, 249);
         CHECK(exchanges(s.w, CALL) == 1);
         advance(s.w, 1);
@@ -65,7 +55,7 @@ TEST(a_server_that_does_not_say_when_or_says_at_once_gets_it_after_a_short_pause
 
 TEST(a_call_that_is_wanted_later_than_it_can_wait_is_answered_at_once_with_that_time)
 {
-    struct hf_settings rows[2] = { vouched(), vouched() };
+    struct hf_settings rows[2] = { with_status(429, 429), with_status(429, 429) };
     rows[0].wait_ms = 7000;
     rows[1].call_timeout_ms = 7000;
     for (size_t i = 0; i < 2; i++) {
@@ -80,7 +70,7 @@ TEST(a_call_that_is_wanted_later_than_it_can_wait_is_answered_at_once_with_that_
 
 TEST(a_call_may_rest_for_almost_all_of_its_time)
 {
-    struct hf_settings settings = vouched();
+    struct hf_settings settings = with_status(429, 429);
     settings.wait_ms = 7001;
     struct scene s = turned_away(settings, 7000);
     advance(s.w, 7000);
@@ -94,7 +84,7 @@ TEST(a_call_may_rest_for_almost_all_of_its_time)
 
 TEST(nobody_waits_for_a_call_that_rests)
 {
-    struct scene s = turned_away(vouched(), 7000);
+    struct scene s = turned_away(with_status(429, 429), 7000);
     struct client *other = greeted_client(s.w, s.server);
     client_calls(s.client, 2, "echo");
     client_calls(other, 3, "echo");
@@ -106,7 +96,7 @@ TEST(nobody_waits_for_a_call_that_rests)
 
 TEST(calls_that_wait_for_a_place_pass_one_that_rests_and_it_waits_for_a_place_after_that)
 {
-    struct hf_settings settings = vouched();
+    struct hf_settings settings = with_status(429, 429);
     settings.max_in_flight = 1;
     struct scene s = scene_with(settings);
     for (int id = 1; id <= 3; id++)
@@ -129,7 +119,7 @@ TEST(calls_that_wait_for_a_place_pass_one_that_rests_and_it_waits_for_a_place_af
 TEST(a_call_that_rests_can_be_cancelled_and_ends_with_its_client_or_its_server)
 {
     for (int how = 0; how < 4; how++) {
-        struct scene s = scene_with(vouched());
+        struct scene s = scene_with(with_status(429, 429));
         client_calls_via(s.client, 5, 1, "echo");
         exchange_fails_for(last_exchange(s.w, CALL), 429, 7000);
         if (how == 0)
@@ -151,7 +141,7 @@ TEST(a_call_that_rests_can_be_cancelled_and_ends_with_its_client_or_its_server)
 
 TEST(a_call_that_rests_while_its_server_is_lost_goes_to_the_next_generation_in_its_time)
 {
-    struct scene s = turned_away(vouched(), 7000);
+    struct scene s = turned_away(with_status(429, 429), 7000);
     client_calls(s.client, 2, "echo");
     exchange_breaks(last_exchange(s.w, CALL), HF_SENT_WHOLE);
     REQUIRE(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
@@ -166,7 +156,7 @@ TEST(a_call_that_rests_while_its_server_is_lost_goes_to_the_next_generation_in_i
 /* A session that is not known is no matter of pace. */
 TEST(a_call_of_a_forgotten_session_does_not_rest)
 {
-    struct scene s = scene_with(vouched());
+    struct scene s = scene_with(with_status(429, 429));
     client_calls(s.client, 1, "echo");
     exchange_fails_for(last_exchange(s.w, CALL), 404, 7000);
     CHECK(sent(s.w, "initialize") == 2 && exchanges(s.w, CALL) == 2);

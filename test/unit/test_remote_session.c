@@ -3,37 +3,9 @@
  * ping where the status may mean something else; made anew once, whoever waits; and never at the
  * cost of what runs under another session.
  */
-#include "engine_http.h"
+#include "remote_fixture.h"
 
-#define RESULT   "{\"content\":[]}"
-#define CALL     "tools/call"
 #define NO_TOOLS "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}"
-
-static struct http_manners *http_of(const struct scene *s)
-{
-    return &manners_of(s->w, s->server)->http;
-}
-
-static void calls(const struct scene *s, int from, int to)
-{
-    for (int id = from; id <= to; id++)
-        client_calls(s->client, id, "echo");
-}
-
-static void answer_all(const struct scene *s)
-{
-    for (size_t i = 0; i < exchanges(s->w, CALL); i++)
-        if (nth_exchange(s->w, CALL, i)->post)
-            exchange_answers(nth_exchange(s->w, CALL, i), RESULT);
-}
-
-/* A scene with `count` calls under way, all under session 1. */
-static struct scene scene_with_calls(int count)
-{
-    struct scene s = remote_scene();
-    calls(&s, 1, count);
-    return s;
-}
 
 /* ---- 404 ---- */
 
@@ -156,13 +128,11 @@ TEST(a_call_refused_three_times_is_told_so)
 
 TEST(a_session_refused_on_its_first_use_is_a_failed_attempt)
 {
-    struct world *w = world_new();
     struct hf_settings settings = default_settings();
-    struct hf_server *server = add_remote(w, "s", settings);
-    manners_of(w, server)->http.list_status = 404;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(settings, (struct http_manners) { .list_status = 404 }, &server);
     CHECK(IS(server, RECONNECTING) && sent(w, "initialize") == 1);
-    CHECK(span_has(hf_span_of(status_of(server).last_reason), "refused its own session"));
+    CHECK(reason_says(server, "refused its own session"));
     advance(w, 60000);
     CHECK(sent(w, "initialize") < 9); /* 0, 1, 2, 4, 8, 16, 30: no loop */
     advance(w, 600000);

@@ -2,17 +2,10 @@
  * test_remote_sse.c - the older transport, HTTP+SSE: one stream says where to send, and brings
  * every answer; without it nothing can come any more.
  */
-#include "engine_http.h"
+#include "remote_fixture.h"
 
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
-#define URL_1  "http://s/post?id=1"
-#define URL_2  "http://s/post?id=2"
-
-static struct http_manners *http_of(const struct scene *s)
-{
-    return &manners_of(s->w, s->server)->http;
-}
+#define URL_1 "http://s/post?id=1"
+#define URL_2 "http://s/post?id=2"
 
 static struct scene older_scene(void)
 {
@@ -30,10 +23,9 @@ TEST(a_server_that_does_not_know_the_newer_transport_is_served_by_the_older_one)
 {
     static const int statuses[] = { 400, 404, 405 };
     for (size_t i = 0; i < 3; i++) {
-        struct world *w = world_new();
-        struct hf_server *server = add_remote(w, "s", default_settings());
-        manners_of(w, server)->http = (struct http_manners) { .is_sse = true, .by_hand = true };
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(
+            default_settings(), (struct http_manners) { .is_sse = true, .by_hand = true }, &server);
         CHECK(exchanges(w, "initialize") == 1 && exchanges(w, "GET") == 0);
         manners_of(w, server)->http.by_hand = false;
         exchange_fails(last_exchange(w, "initialize"), statuses[i]);
@@ -48,12 +40,10 @@ TEST(a_server_that_does_not_know_the_newer_transport_is_served_by_the_older_one)
 
 TEST(a_server_that_may_have_moved_on_is_asked_so_before_the_older_transport_is_tried)
 {
-    struct world *w = world_new();
     struct hf_settings settings = default_settings();
     settings.era = HF_ERA_UNKNOWN;
-    struct hf_server *server = add_remote(w, "s", settings);
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_fails(last_exchange(w, "server/discover"), 404);
     exchange_answers(last_exchange(w, "initialize"),
                      "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
@@ -73,10 +63,9 @@ TEST(other_statuses_say_nothing_of_the_transport)
 {
     static const int statuses[] = { 301, 401, 403, 406, 415, 429, 500, 503 };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        struct world *w = world_new();
-        struct hf_server *server = add_remote(w, "s", default_settings());
-        manners_of(w, server)->http.hello_status = statuses[i];
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(
+            default_settings(), (struct http_manners) { .hello_status = statuses[i] }, &server);
         CHECK(exchanges(w, "GET") == 0 && !IS(server, CONNECTED));
         world_end(w);
     }
@@ -100,24 +89,21 @@ TEST(a_configured_transport_is_the_only_one_that_is_tried)
 
 TEST(where_neither_transport_works_the_reason_names_both)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.hello_status = 400; /* and 405 to a GET */
-    settle(w);
-    CHECK(IS(server, RECONNECTING));
-    CHECK(span_has(hf_span_of(status_of(server).last_reason), "HTTP 400 to initialize"));
-    CHECK(span_has(hf_span_of(status_of(server).last_reason), "405"));
+    struct hf_server *server;
+    struct world *w =
+        remote_world(default_settings(), (struct http_manners) { .hello_status = 400 }, &server);
+    CHECK(IS(server, RECONNECTING)); /* it answers a GET with 405 */
+    CHECK(reason_says(server, "HTTP 400 to initialize"));
+    CHECK(reason_says(server, "405"));
     world_end(w);
 }
 
 TEST(nothing_is_sent_before_the_stream_has_said_where)
 {
-    struct world *w = world_new();
     struct hf_settings settings = default_settings();
     settings.transport = HF_TRANSPORT_SSE;
-    struct hf_server *server = add_remote(w, "s", settings);
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(settings, BY_HAND, &server);
     struct exchange *stream = last_exchange(w, "GET");
     CHECK(!stream->session_id && !stream->endpoint);
     exchange_head(stream, 200, true);
@@ -246,15 +232,13 @@ TEST(the_older_transport_is_closed_by_closing_its_stream)
 TEST(a_stream_that_wants_credentials_is_not_asked_for_in_a_loop)
 {
     for (int status = 401; status <= 403; status += 2) {
-        struct world *w = world_new();
         struct hf_settings settings = default_settings();
         settings.transport = HF_TRANSPORT_SSE;
-        struct hf_server *server = add_remote(w, "s", settings);
-        manners_of(w, server)->http.by_hand = true;
-        settle(w);
+        struct hf_server *server;
+        struct world *w = remote_world(settings, BY_HAND, &server);
         exchange_fails(last_exchange(w, "GET"), status);
         CHECK(IS(server, PERMANENTLY_FAILED));
-        CHECK(span_has(hf_span_of(status_of(server).last_reason), "auth required"));
+        CHECK(reason_says(server, "auth required"));
         advance(w, 59999);
         CHECK(exchanges(w, "GET") == 1);
         advance(w, 1);
@@ -265,12 +249,10 @@ TEST(a_stream_that_wants_credentials_is_not_asked_for_in_a_loop)
 
 TEST(a_stream_that_asks_for_patience_gets_it)
 {
-    struct world *w = world_new();
     struct hf_settings settings = default_settings();
     settings.transport = HF_TRANSPORT_SSE;
-    struct hf_server *server = add_remote(w, "s", settings);
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_fails_for(last_exchange(w, "GET"), 429, 20000);
     advance(w, 19999);
     CHECK(exchanges(w, "GET") == 1 && IS(server, RECONNECTING));

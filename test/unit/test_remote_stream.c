@@ -2,19 +2,12 @@
  * test_remote_stream.c - streams of events: cut and resumed, the server's own stream that is never
  * fatal, what is said on whose stream, and the older transport where one stream is all there is.
  */
-#include "engine_http.h"
+#include "remote_fixture.h"
 
-#define RESULT "{\"content\":[]}"
-#define CALL   "tools/call"
 #define LOG(text)                                                                                  \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","    \
     "\"data\":\"" text "\"}}"
 #define CHANGED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
-
-static struct http_manners *http_of(const struct scene *s)
-{
-    return &manners_of(s->w, s->server)->http;
-}
 
 static struct scene scene_with_stream(void)
 {
@@ -213,10 +206,8 @@ TEST(a_stream_is_resumed_on_a_runtime_that_was_lost_meanwhile)
 
 TEST(a_greeting_whose_stream_is_cut_is_resumed_under_the_session_it_was_given)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.by_hand = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w = remote_world(default_settings(), BY_HAND, &server);
     struct exchange *hello = last_exchange(w, "initialize");
     exchange_gives_session(hello, "session-1");
     exchange_marks(hello, "h1", 1000);
@@ -268,10 +259,9 @@ TEST(what_comes_on_a_calls_own_stream_goes_to_that_calls_client_and_place)
 
 TEST(what_comes_on_the_servers_own_stream_with_several_clients_in_flight_is_nobodys)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_remote(w, "s", default_settings());
-    manners_of(w, server)->http.has_stream = true;
-    settle(w);
+    struct hf_server *server;
+    struct world *w =
+        remote_world(default_settings(), (struct http_manners) { .has_stream = true }, &server);
     struct client *a = greeted_client_with(w, server, "{\"sampling\":{}}");
     struct client *b = greeted_client_with(w, server, "{\"sampling\":{}}");
     client_calls_via(a, 11, 1, "echo");
