@@ -330,6 +330,9 @@ bool hf_input_misplaced(struct hf_call *call);
 bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);
 /* `origin`: the call on whose own stream it came; NULL: not known. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
+/* Some programs begin with a mark of the encoding (U+FEFF). */
+struct hf_span hf_without_mark(struct hf_span text);
+bool hf_id_said(struct hf_span raw, int64_t *ret_id); /* false: it is none of ours */
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 void hf_asks_drop(struct hf_runtime *runtime);
 void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);

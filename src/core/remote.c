@@ -352,7 +352,7 @@ static bool is_response_to(const struct hf_post *post, struct hf_span text, unsi
     int64_t id;
     return call && hf_msg_parse(text, depth_max, &msg, &err) == HF_MSG_OK &&
            (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR) && msg.id.p &&
-           hf_json_int(msg.id, &id) && (uint64_t)id == call->id;
+           hf_id_said(msg.id, &id) && (uint64_t)id == call->id;
 }
 
 void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms)
@@ -360,6 +360,7 @@ void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms)
     struct hf_runtime *runtime = post->runtime;
     hf_runtime_bytes_came(runtime, now_ms);
     post->has_progressed = true;
+    text = hf_without_mark(text);
     if (post->status >= 300 &&
         !is_response_to(post, text, runtime->server->engine->limits.max_depth))
         return;

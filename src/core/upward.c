@@ -249,12 +249,19 @@ static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
 
 /* ---- news ---- */
 
+/* Ours are numbers; some servers say them in quotes. */
+bool hf_id_said(struct hf_span raw, int64_t *ret_id)
+{
+    const bool is_quoted = raw.n > 2 && raw.p[0] == '"' && raw.p[raw.n - 1] == '"';
+    return hf_json_int(is_quoted ? (struct hf_span) { raw.p + 1, raw.n - 2 } : raw, ret_id);
+}
+
 static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_span token = hf_json_get(msg->params, HF_SPAN("progressToken"));
     int64_t id;
     double value;
-    struct hf_call *call = hf_json_int(token, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+    struct hf_call *call = hf_id_said(token, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
     if (!call || !call->session || !call->token.p) {
         drop_stale(runtime, "progress");
         return;
@@ -381,7 +388,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     int64_t id;
     struct hf_call *call =
-        msg->id.p && hf_json_int(msg->id, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+        msg->id.p && hf_id_said(msg->id, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
     if (!call) {
         drop_stale(runtime, "answer");
         return;
@@ -411,7 +418,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
 {
     int64_t id;
     const struct hf_span raw = hf_json_skim_id(skim);
-    if (raw.n == 0 || hf_json_skim_has_method(skim) || !hf_json_int(raw, &id))
+    if (raw.n == 0 || hf_json_skim_has_method(skim) || !hf_id_said(raw, &id))
         return false;
     struct hf_call *call = hf_call_by_id(runtime, (uint64_t)id);
     if (!call)
@@ -476,10 +483,15 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms)
 {
     hf_set_now(runtime->server->engine, now_ms);
-    hf_take_message(runtime, NULL, line);
+    hf_take_message(runtime, NULL, hf_without_mark(line));
 }
 
-void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
+struct hf_span hf_without_mark(struct hf_span text)
+{
+    return hf_span_starts(text, HF_SPAN("\xEF\xBB\xBF")) ? hf_span_from(text, 3) : text;
+}
+
+static void take_one(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
 {
     struct hf_msg msg;
     struct hf_err err;
@@ -493,4 +505,22 @@ void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct 
     case HF_MSG_RESULT:
     case HF_MSG_ERROR: take_answer(runtime, &msg); break;
     }
+}
+
+/* 2025-03-26 had batches, and servers may answer with them. */
+void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
+{
+    struct hf_json_error error;
+    const bool is_batch = hf_json_type(text) == HF_JSON_ARRAY &&
+                          hf_json_check(text, runtime->server->engine->limits.max_depth, &error);
+    struct hf_json_iter it = is_batch ? hf_json_iter(text) : (struct hf_json_iter) { 0 };
+    if (!is_batch || !hf_json_next(&it)) {
+        take_one(runtime, origin, text);
+        return;
+    }
+    do {
+        take_one(runtime, origin, it.value);
+        if (origin && origin->stage == HF_CALL_ENDED)
+            origin = NULL;
+    } while (hf_json_next(&it));
 }

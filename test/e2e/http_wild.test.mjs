@@ -20,3 +20,29 @@ for (const [words, options, keys] of [['', {}, {}], ['_over_tls', ...secure()]])
     await hf.finish();
   });
 }
+
+/** How else the body of a good answer may look: [content type, body made of its JSON]. */
+const MANNERS = {
+  'begins_with_a_mark_of_its_encoding': ['application/json', (json) => `\uFEFF${json}`],
+  'is_a_batch_of_one': ['application/json', (json) => `[${json}]`],
+  'is_a_batch_in_an_event': ['text/event-stream', (json) => `data: [${json}]\n\n`],
+  'has_its_id_in_quotes': ['application/json; charset=utf-8', (json) => json.replace(/"id":(\d+)/, '"id":"$1"')],
+  'has_no_type': ['', (json) => json],
+};
+for (const [manner, [type, dress]] of Object.entries(MANNERS)) {
+  test(`an_answer_counts_that_${manner}`, async (t) => {
+    const server = await httpServer(t);
+    server.front = (x) => {
+      const status = x.status.bind(x);
+      x.status = (code, { headers, body = '' } = {}) => {
+        if (code !== 200 || typeof body === 'string') return status(code, { headers, body });
+        return status(code, { headers: { ...headers, 'content-type': type }, body: dress(JSON.stringify(body)) });
+      };
+      return false;
+    };
+    const hf = await connectedTo(t, server);
+    assert.equal(textOf(await hf.call('pay', { key: 'k' })), 'paid k');
+    assert.equal(server.delivered('k'), 1);
+    await hf.finish();
+  });
+}

@@ -415,6 +415,43 @@ TEST(an_answer_that_is_no_valid_message_fails_its_own_call)
     }
 }
 
+TEST(an_answer_counts_with_its_id_in_quotes_in_a_batch_and_behind_a_mark_of_its_encoding)
+{
+    static const char *const forms[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"result\":{}}",
+        "[{\"jsonrpc\":\"2.0\",\"method\":\"x\"},{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}]",
+        "\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct scene s = scene();
+        client_calls(s.client, 1, "echo");
+        const struct hf_span id = child_last_id(s.first, "tools/call");
+        char line[200];
+        (void)snprintf(line, sizeof line, forms[i], HF_FMT(id));
+        child_says(s.first, "%s", line);
+        CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_batch_of_answers_goes_to_each_of_their_calls_and_a_second_answer_to_nobody)
+{
+    struct scene s = scene();
+    client_calls(s.client, 1, "echo");
+    char *first = hf_span_dup(child_last_id(s.first, "tools/call"));
+    client_calls(s.client, 2, "echo");
+    char *second = hf_span_dup(child_last_id(s.first, "tools/call"));
+    child_says(s.first,
+               "[{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":%s,"
+               "\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}]",
+               second, first, second);
+    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    CHECK(has_result(s.client, 2) && answers_to(s.client, 2) == 1);
+    hf_free(first);
+    hf_free(second);
+    world_end(s.w);
+}
+
 TEST(noise_on_stdout_costs_nobody_anything_and_is_warned_of_once)
 {
     struct scene s = scene();
