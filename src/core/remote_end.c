@@ -113,7 +113,9 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
         .is_cut = !end->is_whole,
     };
     enum hf_http_verdict verdict = hf_http_verdict(facts);
-    if (call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN && says_other_era(end->status))
+    const bool is_rejection = verdict == HF_HTTP_REJECTED || verdict == HF_HTTP_REJECTED_LATE;
+    if (is_rejection && call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN &&
+        says_other_era(end->status))
         verdict = HF_HTTP_DOUBTED; /* perhaps it has gone back since it was last asked */
     char why[REASON_MAX];
     describe_end(end, why);

@@ -275,3 +275,37 @@ TEST(a_call_turned_away_by_a_server_that_still_speaks_the_era_is_rejected_and_no
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
     world_end(s.w);
 }
+
+/* The answer may have stood in what is missing. */
+TEST(a_refusal_whose_body_is_cut_proves_nothing_of_the_era)
+{
+    static const int statuses[] = { 400, 404, 405 };
+    for (size_t i = 0; i < 3; i++) {
+        struct scene s = remote_modern();
+        calls(&s, 1);
+        manners_of(s.w, s.server)->http.by_hand = true;
+        exchange_head(last_exchange(s.w, CALL), statuses[i], false);
+        exchange_breaks(last_exchange(s.w, CALL), HF_SENT_WHOLE);
+        CHECK(error_of(s.client, 1) == -31002 && exchanges(s.w, DISCOVER) == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_status_that_the_operator_vouches_for_needs_no_question)
+{
+    struct hf_settings settings = default_settings();
+    settings.era = HF_ERA_UNKNOWN;
+    settings.refused_status.bits[0] = 1; /* 400 */
+    struct scene s = { .w = world_new() };
+    s.server = add_remote(s.w, "s", settings);
+    manners_of(s.w, s.server)->is_modern = true;
+    settle(s.w);
+    s.client = greeted_client(s.w, NULL);
+    calls(&s, 1);
+    exchange_fails(last_exchange(s.w, CALL), 400);
+    advance(s.w, 250);
+    CHECK(exchanges(s.w, DISCOVER) == 1 && exchanges(s.w, CALL) == 2);
+    exchange_answers(last_exchange(s.w, CALL), RESULT);
+    CHECK(has_result(s.client, 1));
+    world_end(s.w);
+}
