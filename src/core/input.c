@@ -192,7 +192,7 @@ static bool may_be_asked(struct hf_call *call, bool needs_client)
         give_up_finished(call);
         return false;
     }
-    if (call->engine->is_stopping || !hf_slot_is_offered(call->slot->machine.state)) {
+    if (!hf_slot_is_offered(call->slot->machine.state)) {
         hf_call_refuse_by_state(call);
         return false;
     }
