@@ -232,7 +232,7 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     if (call->session) {
         runtime->in_flight++;
         runtime->server->calls++;
-        call->session->last_dispatch_ms = engine->now_ms;
+        hf_session_dispatched(call->session);
         hf_slot_touch(runtime->slot);
     }
     hf_frame_build(call);

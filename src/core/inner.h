@@ -235,6 +235,7 @@ void hf_held_review(struct hf_engine *engine); /* lists and initializes that wai
 void hf_held_over(struct hf_call *call);       /* answered with what is there */
 /* session.c */
 void hf_session_maybe_settle(struct hf_session *session);
+void hf_session_dispatched(struct hf_session *session); /* some call of its was, just now */
 void hf_session_timer(struct hf_session *session);
 void hf_session_forget(struct hf_session *session, struct hf_server *server);
 /* What a client makes us remember is bounded: for each, and for all of them together. */

@@ -150,7 +150,7 @@ static bool join(struct hf_park *park, const struct hf_method *method, const str
     waiter->slot = park->call->slot;
     waiter->park = park;
     hf_list_push(&park->waiters, &waiter->link);
-    session->last_dispatch_ms = session->engine->now_ms;
+    hf_session_dispatched(session);
     hf_park_set_capabilities(park, waiter->capabilities);
     return true;
 }

@@ -139,10 +139,17 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t
         hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
 }
 
+/* Of a retry: how far the call is that it waits for. */
+static enum hf_call_stage stage_of(const struct hf_call *call)
+{
+    return call->stage == HF_CALL_JOINED ? call->park->call->stage : call->stage;
+}
+
 /* Told as far as it got. */
 static void give_up(struct hf_call *call)
 {
-    const bool may_have_run = call->stage >= HF_CALL_WRITING || call->stage == HF_CALL_ASKING;
+    const enum hf_call_stage stage = stage_of(call);
+    const bool may_have_run = stage >= HF_CALL_WRITING || stage == HF_CALL_ASKING;
     hf_call_take_back(call, HF_SPAN(""));
     if (may_have_run)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
@@ -191,6 +198,12 @@ void hf_session_maybe_settle(struct hf_session *session)
                  end > engine->now_ms || !open ? end : engine->now_ms + 1);
 }
 
+void hf_session_dispatched(struct hf_session *session)
+{
+    session->last_dispatch_ms = session->engine->now_ms;
+    hf_session_maybe_settle(session);
+}
+
 void hf_session_finish(struct hf_session *session, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
@@ -205,7 +218,7 @@ static struct hf_call *dispatched_call(const struct hf_session *session)
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->stage >= HF_CALL_WRITING)
+        if (stage_of(call) >= HF_CALL_WRITING)
             return call;
     }
     return NULL;
@@ -224,7 +237,7 @@ void hf_session_timer(struct hf_session *session)
     bool waits = false;
     const struct hf_call *each;
     HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
-        waits |= each->stage >= HF_CALL_QUEUED;
+        waits |= stage_of(each) >= HF_CALL_QUEUED;
     }
     if (waits)
         hf_session_maybe_settle(session);

@@ -259,17 +259,16 @@ void hf_call_refuse_by_state(struct hf_call *call)
                      server->name);
 }
 
-static void tell_one(struct hf_call *call)
+/* `to`: the call itself, or a retry that waits for it. */
+static void tell(const struct hf_call *call, const struct hf_call *to)
 {
     const struct hf_slot *slot = call->slot;
-    if (!call->token.p || !call->session || call->told_attempt == slot->attempt_number)
+    if (!to->token.p)
         return;
-    call->told_attempt = slot->attempt_number;
-    call->progress_sent += 0.001;
     struct hf_buf draft = hf_draft();
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                            "\"progressToken\":");
-    hf_buf_add(&draft, call->token);
+    hf_buf_add(&draft, to->token);
     hf_buf_printf(&draft, ",\"progress\":%.3f,\"message\":", call->progress_sent);
     char text[300];
     (void)snprintf(text, sizeof text, "%s to %s, attempt %u",
@@ -277,7 +276,22 @@ static void tell_one(struct hf_call *call)
                    slot->server->name, slot->attempt_number);
     hf_json_add_string(&draft, hf_span_of(text));
     hf_buf_add_str(&draft, "}}");
-    hf_send(call->session, call->via, hf_keep(call->engine, &draft));
+    hf_send(to->session, to->via, hf_keep(call->engine, &draft));
+}
+
+static void tell_one(struct hf_call *call)
+{
+    if (!call->session || call->told_attempt == call->slot->attempt_number)
+        return;
+    call->told_attempt = call->slot->attempt_number;
+    call->progress_sent += 0.001;
+    if (!hf_call_is_parked(call)) {
+        tell(call, call);
+        return;
+    }
+    const struct hf_call *waiter;
+    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link)
+        tell(call, waiter);
 }
 
 void hf_slot_tell_waiting(struct hf_slot *slot)

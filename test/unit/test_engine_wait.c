@@ -321,6 +321,25 @@ TEST(a_time_out_after_dispatch_cancels_at_the_server_with_our_id)
     world_end(s.w);
 }
 
+TEST(a_call_that_is_sent_long_after_its_client_finished_has_drain_ms_too)
+{
+    struct scene s = scene();
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    client_calls(s.client, 1, "echo");
+    hf_session_finish(s.client->session, s.w->now_ms);
+    advance(s.w, 20000);
+    CHECK(answers_to(s.client, 1) == 0 && status_of(s.server).waiting == 1);
+    child_start(newest_child(s.w, s.server));
+    REQUIRE(child_got(newest_child(s.w, s.server), "tools/call") == 1);
+    advance(s.w, 9999);
+    CHECK(answers_to(s.client, 1) == 0);
+    advance(s.w, 1);
+    CHECK(error_of(s.client, 1) == -31002);
+    CHECK(hf_session_is_settled(s.client->session));
+    world_end(s.w);
+}
+
 TEST(a_time_out_in_the_middle_of_the_line_finishes_it_and_then_cancels)
 {
     struct hf_settings settings = default_settings();

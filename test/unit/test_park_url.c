@@ -92,6 +92,47 @@ TEST(a_call_to_be_sent_anew_that_cannot_be_sent_may_be_asked_for_again)
     world_end(s.w);
 }
 
+TEST(whoever_waits_for_a_call_to_be_sent_anew_is_told_of_the_waiting_under_its_own_token)
+{
+    static const char request[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+        "\"_meta\":{\"progressToken\":\"t%d\",\"io.modelcontextprotocol/protocolVersion\":"
+        "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":" CAN "}%s}}";
+    struct scene s = modern_scene();
+    (void)client_says_via(s.client, 5, request, 1, 1, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    (void)client_says_via(s.client, 6, request, 2, 2, retry_of(state, YES));
+    advance(s.w, 1000);
+    CHECK(status_of(s.server).waiting == 1 && answers_to(s.client, 2) == 0);
+    CHECK(heard_via(s.client, 5, "notifications/progress") == 0);
+    REQUIRE(heard_via(s.client, 6, "notifications/progress") > 0);
+    CHECK(span_has(last_heard(s.client, "notifications/progress")->msg.text, "\"t2\""));
+    world_end(s.w);
+}
+
+TEST(a_call_to_be_sent_anew_that_waits_when_its_client_finishes_was_never_sent)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 20000;
+    struct scene s = modern_scene_of(settings, usual_limits());
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    retries(s.client, 2, state, YES);
+    hf_session_finish(s.client->session, s.w->now_ms);
+    advance(s.w, 19999); /* drainMs is for what was sent */
+    CHECK(answers_to(s.client, 2) == 0);
+    advance(s.w, 1);
+    CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
+    CHECK(hf_session_is_settled(s.client->session));
+    world_end(s.w);
+}
+
 TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
 {
     static const char request[] =
