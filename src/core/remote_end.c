@@ -49,6 +49,10 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     }
     if (!was_probe && try_older_transport(runtime, end->status))
         return;
+    if (runtime != runtime->slot->current && runtime != runtime->slot->attempt) {
+        hf_remote_lost(runtime);
+        return;
+    }
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);

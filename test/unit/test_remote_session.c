@@ -306,6 +306,24 @@ TEST(a_renewal_of_a_runtime_that_was_replaced_says_nothing_for_the_new_one)
     }
 }
 
+TEST(a_renewal_of_a_runtime_that_was_replaced_or_switched_off_wants_no_credentials)
+{
+    for (int off = 0; off < 2; off++) {
+        struct scene s = scene_with_calls(2);
+        exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+        http_of(&s)->by_hand = true;
+        exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        struct exchange *hello = last_exchange(s.w, "initialize");
+        http_of(&s)->by_hand = false;
+        operate(s.w, s.server, off ? HF_OP_DISABLE : HF_OP_RESTART);
+        exchange_fails(hello, 401);
+        CHECK(!strstr(status_of(s.server).last_reason, "auth required"));
+        exchange_says_answer(nth_exchange(s.w, CALL, 0), RESULT);
+        CHECK(has_result(s.client, 1));
+        world_end(s.w);
+    }
+}
+
 /* ---- what a new session is given back ---- */
 
 TEST(after_a_renewal_lists_are_fetched_again_and_only_a_difference_is_news)
