@@ -16,7 +16,7 @@ struct request *client_plain_request(struct sim *sim, struct client *client, enu
                             .via = via_next(sim, client),
                             .sent_ms = sim->now_ms };
     r->is_modern = client->is_modern;
-    r->able = !client->is_modern ? 0 : sim->in_exam || chance(sim, 60) ? 7 : below(sim, 8);
+    r->able = !client->is_modern ? 0 : sim->in_exam || chance(sim, 60) ? 15 : below(sim, 8);
     r->person = client->is_modern && client->is_http ? below(sim, PERSONS) : 0;
     int *next = r->person ? &client->persons_next_id[r->person] : &client->next_id;
     (void)snprintf(r->id, sizeof r->id, chance(sim, 80) ? "%d" : "\"i%d\"", ++*next);

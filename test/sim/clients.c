@@ -40,9 +40,26 @@ static void drop_requests(struct sim *sim, struct client *client)
     client->open_count = 0;
 }
 
+/* Its token is not valid any more, or another server is behind its door: before its session ends,
+ * whoever waits is told how far it got. */
+static void give_up(struct sim *sim, struct client *client)
+{
+    TRACE(sim, "client %d is given up", (int)(client - sim->clients));
+    shell_begin(sim, NULL);
+    hf_session_give_up(client->session, sim->now_ms);
+    shell_end(sim);
+    for (unsigned i = 0; i < client->open_count && client->session && !sim->has_failed; i++)
+        if (sim->requests[client->open[i]].kind != ASK_LISTEN)
+            sim_broken(sim, PROMISE_P1, "request %d was given up without a word", client->open[i]);
+}
+
 void client_close(struct sim *sim, struct client *client)
 {
+    if (client->is_http && !sim->in_event && !sim->is_stopping && chance(sim, 30))
+        give_up(sim, client);
     struct hf_session *session = client->session;
+    if (!session || sim->has_failed)
+        return; /* it went before it could be told */
     TRACE(sim, "client %d is gone", (int)(client - sim->clients));
     drop_requests(sim, client);
     vias_close(sim, client);

@@ -10,6 +10,7 @@ static const char *const methods[] = {
     [INQUIRE_SAMPLING] = "sampling/createMessage",
     [INQUIRE_ROOTS] = "roots/list",
     [INQUIRE_ELICITATION] = "elicitation/create",
+    [INQUIRE_URL] = "elicitation/create",
     [INQUIRE_PING] = "ping",
     [INQUIRE_ODD] = "x/unheard",
 };
@@ -37,7 +38,10 @@ static bool may_ask(const struct child *child)
 static void ask_some(struct sim *sim, struct child *child, struct pending *pending)
 {
     for (uint32_t n = 1 + below(sim, 3); n > 0; n--) {
-        inquire_ask(child, (enum inquiry)below(sim, chance(sim, 90) ? 3 : 5), -1);
+        inquire_ask(child,
+                    (enum inquiry)(chance(sim, 90) ? below(sim, INQUIRE_URL)
+                                                   : INQUIRE_PING + below(sim, 2)),
+                    -1);
         pending->waits |= UINT64_C(1) << (child->next_ask % 64);
     }
 }
@@ -52,6 +56,19 @@ bool inquire(struct sim *sim, struct child *child, struct pending pending)
     /* one in six loses patience */
     pending.due_ms = !sim->in_exam && chance(sim, 16) ? sim->now_ms + below(sim, 3000) : UINT64_MAX;
     child->pending[child->pending_count++] = pending;
+    return true;
+}
+
+bool inquire_first(struct sim *sim, struct child *child, const struct pending *pending)
+{
+    const bool may = pending->request >= 0 && !pending->is_modern && !sim->in_exam;
+    if (!may || !chance(sim, child->is.asks / 3u))
+        return false;
+    hf_buf_printf(
+        &child->out,
+        "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"error\":{\"code\":-32042,\"message\":"
+        "\"first\",\"data\":{\"elicitations\":[{\"mode\":\"url\",\"url\":\"u://1\"}]}}}\n",
+        pending->id);
     return true;
 }
 

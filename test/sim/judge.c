@@ -128,7 +128,7 @@ static bool reason_is(const struct told *told, const char *reason)
 static bool ended_by_clock(const struct told *told)
 {
     return reason_is(told, "timeout") || reason_is(told, "wait_over") ||
-           reason_is(told, "client_finished");
+           reason_is(told, "client_finished") || reason_is(told, "session_ended");
 }
 
 static uint64_t least_deadline(const struct request *r)
@@ -173,7 +173,7 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
     if (reason_is(told, "timeout") && sim->now_ms < least_deadline(r))
         sim_broken(sim, PROMISE_P10, "request %d timed out too early", r->number);
     const bool in_vain = !reason_is(told, "wait_over") && !reason_is(told, "timeout") &&
-                         !reason_is(told, "shutting_down") &&
+                         !reason_is(told, "shutting_down") && !reason_is(told, "session_ended") &&
                          !reason_is(told, "server_dies_on_it") &&
                          !reason_is(told, "refused_again") && !reason_is(told, "client_gone");
     if (in_vain && told->retry_after_ms < 0)

@@ -121,6 +121,7 @@ static void add(struct stats *sum, const struct stats *one)
     sum->modern_cancels += one->modern_cancels;
     sum->parked += one->parked;
     sum->exams += one->exams;
+    sum->anew += one->anew;
     sum->rounds += one->rounds;
     sum->given += one->given;
     sum->never += one->never;
@@ -220,10 +221,11 @@ static void print_tables(const struct stats *s)
            "%llu\n",
            (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
            (unsigned long long)s->modern_cancels);
-    printf("# table: parked calls %llu (%llu in calm), questions %llu, answers given with the call "
+    printf("# table: parked calls %llu (%llu in calm, %llu to be sent anew), questions %llu, "
+           "answers given with the call "
            "%llu, kept for "
            "the retry %llu, never come back for %llu\n",
-           (unsigned long long)s->parked, (unsigned long long)s->exams,
+           (unsigned long long)s->parked, (unsigned long long)s->exams, (unsigned long long)s->anew,
            (unsigned long long)s->rounds, (unsigned long long)s->given, (unsigned long long)s->kept,
            (unsigned long long)s->never);
     printf("# table: retries: answered %llu, twice the same %llu, twice different %llu, in part "

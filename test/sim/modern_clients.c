@@ -8,11 +8,13 @@ void modern_add_meta(struct sim *sim, const struct request *r)
     if (!r->is_modern)
         return;
     sim->stats->modern_requests++;
-    char able[80];
+    char able[100];
     (void)snprintf(able, sizeof able, "{%s%s%s\"x\":{}}",
                    r->able >> INQUIRE_SAMPLING & 1 ? "\"sampling\":{}," : "",
                    r->able >> INQUIRE_ROOTS & 1 ? "\"roots\":{}," : "",
-                   r->able >> INQUIRE_ELICITATION & 1 ? "\"elicitation\":{}," : "");
+                   r->able >> INQUIRE_URL & 1 ? "\"elicitation\":{\"form\":{},\"url\":{}},"
+                   : r->able >> INQUIRE_ELICITATION & 1 ? "\"elicitation\":{},"
+                                                        : "");
     hf_era_add_meta(&sim->message,
                     chance(sim, 80) ? HF_SPAN("{\"name\":\"c\",\"version\":\"1\"}") : HF_SPAN(""),
                     hf_span_of(able), levels[below(sim, 3)]);

@@ -22,7 +22,14 @@ enum {
     INQUIRIES_MAX = 16,
 };
 
-enum inquiry { INQUIRE_SAMPLING, INQUIRE_ROOTS, INQUIRE_ELICITATION, INQUIRE_PING, INQUIRE_ODD };
+enum inquiry {
+    INQUIRE_SAMPLING,
+    INQUIRE_ROOTS,
+    INQUIRE_ELICITATION,
+    INQUIRE_URL, /* an elicitation too, and asked before the call is run */
+    INQUIRE_PING,
+    INQUIRE_ODD,
+};
 
 /* How a modern client comes back to a question. */
 enum retry {
@@ -84,6 +91,7 @@ void retry_add(struct sim *sim, const struct request *r); /* members of its para
 void retry_add_given(struct sim *sim, const struct request *r);
 /* True: that is all there is to judge. */
 bool retry_judge(struct sim *sim, struct request *r, const struct hf_msg *msg, int64_t code);
+bool retry_is_taken(const struct sim *sim, const struct request *root); /* of its last question */
 void retry_left(struct sim *sim, const struct request *r); /* it is not waited for any more */
 
 /* listens.c */
@@ -103,8 +111,10 @@ void exam(struct sim *sim);
 
 /* inquire.c */
 bool inquire(struct sim *sim, struct child *child, struct pending pending); /* false: not now */
-bool inquire_on_stream(struct sim *sim, struct exchange *x);                /* false: not now */
-void inquire_ask(struct child *child, enum inquiry kind, int request);      /* -1: of none */
+/* Wants something done before it runs the call; false: not now. */
+bool inquire_first(struct sim *sim, struct child *child, const struct pending *pending);
+bool inquire_on_stream(struct sim *sim, struct exchange *x);           /* false: not now */
+void inquire_ask(struct child *child, enum inquiry kind, int request); /* -1: of none */
 void inquire_heard(struct sim *sim, struct child *child, const struct hf_msg *msg);
 void inquire_taken_back(struct sim *sim, int request); /* its server hears a cancel */
 

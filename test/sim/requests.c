@@ -44,7 +44,8 @@ void request_leaves(struct sim *sim, struct child *child, int number)
     if (r->retry)
         sim_broken(sim, PROMISE_P2, "request %d goes on with %d, and was sent as a call of its own",
                    number, r->root);
-    if (r->state != OPEN && !r->shares_its_id)
+    const bool is_anew = r->state == PARKED && r->is_anew && retry_is_taken(sim, r);
+    if (r->state != OPEN && !r->shares_its_id && !is_anew)
         sim_broken(sim, PROMISE_P1, "request %d was sent although it had ended", number);
     if (r->sends > 1 && !r->repeatable && r->whole_reads > 0)
         sim_broken(sim, PROMISE_P2, "request %d was sent again after it was read whole", number);

@@ -18,6 +18,7 @@ static void add_answer(struct sim *sim, enum inquiry kind, int by, unsigned inde
         [INQUIRE_SAMPLING] = "\"role\":\"assistant\",\"content\":{\"type\":\"text\"}",
         [INQUIRE_ROOTS] = "\"roots\":[]",
         [INQUIRE_ELICITATION] = "\"action\":\"accept\",\"content\":{\"n\":1}",
+        [INQUIRE_URL] = "\"action\":\"accept\"",
     };
     const bool declines = kind == INQUIRE_ELICITATION && by % 4 == 0;
     hf_buf_printf(&sim->message, "{%s,\"m\":%u", declines ? "\"action\":\"decline\"" : forms[kind],
@@ -124,30 +125,59 @@ bool retry_some(struct sim *sim, struct client *client)
     return true;
 }
 
+bool retry_is_taken(const struct sim *sim, const struct request *root)
+{
+    const struct question *last = NULL;
+    const unsigned count = sim->question_count < QUESTIONS ? sim->question_count : QUESTIONS;
+    for (unsigned i = 0; i < count && !last; i++) {
+        const struct question *question =
+            &sim->questions[(sim->question_count - 1 - i) % QUESTIONS];
+        if (question->root == root->number)
+            last = question;
+    }
+    return !last || last->by >= 0;
+}
+
+/* A call that was to be sent anew, and was not: whoever comes next is the first again. */
+static void lay_aside(struct sim *sim, const struct request *root, struct question *question)
+{
+    for (int i = 0; i < sim->request_count; i++)
+        if (sim->requests[i].state == OPEN && sim->requests[i].root == root->number)
+            return;
+    question->by = -1;
+    question->told = 0;
+}
+
 void retry_left(struct sim *sim, const struct request *r)
 {
+    struct question *question = &sim->questions[r->question];
+    const struct request *root = root_of(sim, r);
+    if (r->retry && root->is_anew && root->sends == 0 && question->root == r->root)
+        lay_aside(sim, root, question);
     if (r->retry && r->retry != RETRY_TAMPERED && r->retry != RETRY_FOREIGN)
         root_of(sim, r)->touched_ms = sim->now_ms;
 }
 
 /* ---- being asked ---- */
 
-static enum inquiry kind_of(struct hf_span method)
+static enum inquiry kind_of(struct hf_span method, struct hf_span params)
 {
+    const struct hf_span mode = hf_json_get(params, HF_SPAN("mode"));
     return hf_json_string_is(method, HF_SPAN("sampling/createMessage")) ? INQUIRE_SAMPLING
            : hf_json_string_is(method, HF_SPAN("roots/list"))           ? INQUIRE_ROOTS
-           : hf_json_string_is(method, HF_SPAN("elicitation/create"))   ? INQUIRE_ELICITATION
-                                                                        : INQUIRE_ODD;
+           : !hf_json_string_is(method, HF_SPAN("elicitation/create"))  ? INQUIRE_ODD
+           : mode.p && hf_json_string_is(mode, HF_SPAN("url"))          ? INQUIRE_URL
+                                                                        : INQUIRE_ELICITATION;
 }
 
 static void read_requests(struct sim *sim, const struct request *r, struct hf_span requests,
                           struct question *ret_question)
 {
     for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);) {
-        const enum inquiry kind = kind_of(hf_json_get(it.value, HF_SPAN("method")));
         const struct hf_span params = hf_json_get(it.value, HF_SPAN("params"));
+        const enum inquiry kind = kind_of(hf_json_get(it.value, HF_SPAN("method")), params);
         int64_t number;
-        if (kind > INQUIRE_ELICITATION || !(r->able >> kind & 1))
+        if (kind > INQUIRE_URL || !(r->able >> kind & 1))
             sim_broken(sim, PROMISE_P6, "request %d was asked what its client cannot answer",
                        r->number);
         if (!hf_json_int(hf_json_get(params, HF_SPAN("q")), &number))
@@ -173,6 +203,17 @@ static struct question *find(struct sim *sim, const struct request *r, const cha
     return NULL;
 }
 
+/* Its server is done with what came before, and ran nothing. */
+static void begin_anew(struct sim *sim, struct request *root)
+{
+    sim->stats->anew++;
+    if (root->effects && !root->repeatable)
+        sim_broken(sim, PROMISE_P3, "request %d ran, and is to be sent anew", root->number);
+    root->sends = root->whole_reads = root->nothings = root->answered_by = 0;
+    root->byte_taken = root->may_have_arrived = root->steal_failed = false;
+    root->clocks_changed = true; /* how much of its wait is left is not known */
+}
+
 static void take_question(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
     struct request *root = root_of(sim, r);
@@ -186,20 +227,23 @@ static void take_question(struct sim *sim, struct request *r, const struct hf_ms
                    r->number);
         return;
     }
-    if (root->sends == 0)
-        sim_broken(sim, PROMISE_P3, "request %d was asked something, and no server has it",
-                   r->number);
     memcpy(question.state, state.p + 1, state.n - 2);
     read_requests(sim, r, hf_json_get(msg->result, HF_SPAN("inputRequests")), &question);
     if (r->root == r->number)
         root->state = PARKED;
-    root->was_parked = root->was_asked = true;
-    root->visit = question.visit;
     if (find(sim, r, question.state))
         return; /* asked again */
+    if (root->sends == 0)
+        sim_broken(sim, PROMISE_P3, "request %d was asked something, and no server has it",
+                   r->number);
+    root->was_parked = root->was_asked = true;
+    root->visit = question.visit;
     sim->stats->parked += r->root == r->number;
     sim->stats->rounds++;
     root->touched_ms = sim->now_ms;
+    root->is_anew = question.asked[0].kind == INQUIRE_URL;
+    if (root->is_anew)
+        begin_anew(sim, root);
     sim->questions[sim->question_count++ % QUESTIONS] = question;
 }
 
@@ -280,6 +324,12 @@ static void judge_told(struct sim *sim, struct request *r, const struct hf_msg *
         if (r->retry != RETRY_PART || question->by >= 0)
             sim_broken(sim, PROMISE_P1, "request %d answers all, and is asked again", r->number);
         return; /* something was missing */
+    }
+    const bool is_undispatched =
+        error_has(msg, "\"dispatched\":false") || error_has(msg, "was removed from the config");
+    if (root->is_anew && root->sends == 0 && is_undispatched) {
+        lay_aside(sim, root, question);
+        return;
     }
     if (question->by < 0)
         question->by = r->number;

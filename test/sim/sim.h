@@ -78,7 +78,7 @@ struct stats {
     uint64_t exchanges, renewals, vias, vias_gone;
     uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t modern[MODERN_COUNT];
-    uint64_t exams, parked, rounds, given, never, expired, after_death, kept;
+    uint64_t exams, anew, parked, rounds, given, never, expired, after_death, kept;
     uint64_t retries[RETRY_COUNT], listens[LISTENS_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
@@ -139,8 +139,9 @@ struct request {
     bool brings_answers; /* to what nobody has asked yet */
     int root;            /* the call that it goes on with; its own number: it is no retry */
     enum retry retry;
-    unsigned question;               /* that it comes back to */
-    uint16_t marks;                  /* bits: answers of its that some server heard */
+    unsigned question; /* that it comes back to */
+    uint16_t marks;    /* bits: answers of its that some server heard */
+    bool is_anew; /* its server ran nothing of it yet: it is sent again once its client came back */
     bool was_parked, was_taken_back; /* its server heard a cancel of it */
     int code;                        /* of its answer, if that was an error */
     uint64_t touched_ms;             /* parked: when its client was last there for it */

@@ -205,7 +205,9 @@ static void say_half(struct sim *sim, struct child *child, const struct pending 
 
 void talk_ask(struct sim *sim, struct child *child, int request)
 {
-    inquire_ask(child, (enum inquiry)below(sim, 5), request);
+    static const enum inquiry kinds[] = { INQUIRE_SAMPLING, INQUIRE_ROOTS, INQUIRE_ELICITATION,
+                                          INQUIRE_PING, INQUIRE_ODD };
+    inquire_ask(child, kinds[below(sim, 5)], request);
 }
 
 void talk_progress(struct sim *sim, struct child *child, const struct pending *pending)
@@ -314,6 +316,8 @@ static void take_call(struct sim *sim, struct child *child, struct pending pendi
         meet_fate(sim, child, pending);
         return;
     }
+    if (inquire_first(sim, child, &pending))
+        return;
     request_runs(sim, pending.request);
     if (!inquire(sim, child, pending))
         talk_owe(sim, child, pending, chance(sim, 60) ? 0 : below(sim, child->is.delay_ms + 1));
