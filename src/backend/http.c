@@ -6,14 +6,15 @@
 #include "base/url.h"
 #include "wire/sse.h"
 
-enum { CONNECT_MS = 10000, HEADER_LINE_MAX = 64 * 1024 };
+enum { CONNECT_MS = 10000, HEADER_LINE_MAX = 64 * 1024, MOVES_MAX = 5 };
 
 struct hf_distant {
     struct hf_flush flush; /* freed like everybody else on the loop */
     struct hf_shell *shell;
     struct hf_runtime *runtime;
     struct hf_peer *peer;
-    char *url;
+    char *url;      /* of the config, or where that has led */
+    unsigned moves; /* how often */
     char **headers; /* of the config, "Name: value" */
     size_t message_max;
     struct hf_link exchanges;
@@ -29,6 +30,8 @@ struct exchange { /* one post on its way */
     struct hf_buf body; /* else it is one message */
     struct hf_json_skim skim;
     bool is_over_limit;
+    bool may_move;  /* a redirect is followed */
+    char *moved_to; /* it was told to */
     int64_t retry_after_ms;
 };
 
@@ -41,6 +44,8 @@ static void end_exchange(struct exchange *exchange)
     exchange->fetch = NULL;
     hf_sse_free(exchange->sse);
     exchange->sse = NULL;
+    hf_free(exchange->moved_to);
+    exchange->moved_to = NULL;
     hf_buf_done(&exchange->body);
     hf_shell_free_later(exchange->distant->shell, &exchange->flush);
 }
@@ -74,27 +79,14 @@ static bool is_event_stream(struct hf_span type)
     return type.n >= sizeof name - 1 && strncasecmp(type.p, name, sizeof name - 1) == 0;
 }
 
-static void on_head(void *context, int status)
+/* Where else the server wants to be spoken to. Another host would get what is said without being
+ * asked: NULL. */
+static char *elsewhere(const struct hf_distant *distant, struct hf_span where)
 {
-    struct exchange *exchange = context;
-    struct hf_shell *shell = exchange->distant->shell;
-    const bool is_stream =
-        status < 300 && is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
-    if (is_stream)
-        exchange->sse = hf_sse_new(exchange->distant->message_max);
-    exchange->retry_after_ms = retry_after(exchange->fetch);
-    hf_post_head(exchange->post, status, is_stream,
-                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_now(shell));
-    hf_shell_pump(shell);
-}
-
-/* Where the older transport wants its messages: another host would get them without being asked. */
-static void take_endpoint(struct exchange *exchange, struct hf_span where)
-{
-    struct hf_distant *distant = exchange->distant;
     struct hf_url base, other;
     struct hf_err err;
     struct hf_buf url;
+    char *found = NULL;
     hf_buf_init(&url, HEADER_LINE_MAX);
     if (!hf_url_read(hf_span_of(distant->url), &base, &err) || where.n == 0 ||
         where.n > HEADER_LINE_MAX / 2)
@@ -117,9 +109,38 @@ static void take_endpoint(struct exchange *exchange, struct hf_span where)
         hf_buf_add(&url, dir.n ? dir : HF_SPAN("/"));
         hf_buf_add(&url, where);
     }
-    hf_post_endpoint(exchange->post, hf_buf_span(&url), hf_shell_now(distant->shell));
+    found = hf_span_dup(hf_buf_span(&url));
 out:
     hf_buf_done(&url);
+    return found;
+}
+
+static void on_head(void *context, int status)
+{
+    struct exchange *exchange = context;
+    struct hf_shell *shell = exchange->distant->shell;
+    /* these two say that the same request is to be made there, and was not taken here */
+    if (exchange->may_move && (status == 307 || status == 308))
+        exchange->moved_to =
+            elsewhere(exchange->distant, hf_fetch_header(exchange->fetch, "location"));
+    if (exchange->moved_to)
+        return;
+    const bool is_stream =
+        status < 300 && is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
+    if (is_stream)
+        exchange->sse = hf_sse_new(exchange->distant->message_max);
+    exchange->retry_after_ms = retry_after(exchange->fetch);
+    hf_post_head(exchange->post, status, is_stream,
+                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_now(shell));
+    hf_shell_pump(shell);
+}
+
+static void take_endpoint(struct exchange *exchange, struct hf_span where)
+{
+    char *url = elsewhere(exchange->distant, where);
+    if (url)
+        hf_post_endpoint(exchange->post, hf_span_of(url), hf_shell_now(exchange->distant->shell));
+    hf_free(url);
 }
 
 static void take_event(struct exchange *exchange, const struct hf_sse_event *event)
@@ -152,6 +173,8 @@ static void take_events(struct exchange *exchange, struct hf_span bytes)
 static void on_bytes(void *context, struct hf_span bytes)
 {
     struct exchange *exchange = context;
+    if (exchange->moved_to)
+        return;
     if (exchange->sse) {
         take_events(exchange, bytes);
         return;
@@ -168,9 +191,26 @@ static void on_bytes(void *context, struct hf_span bytes)
     hf_json_skim_feed(&exchange->skim, bytes);
 }
 
+/* What follows goes there at once, calls too: they cannot be sent twice. */
+static void move(struct exchange *exchange)
+{
+    struct hf_distant *distant = exchange->distant;
+    struct hf_post *post = exchange->post;
+    hf_free(distant->url);
+    distant->url = exchange->moved_to;
+    distant->moves++;
+    exchange->moved_to = NULL;
+    end_exchange(exchange);
+    hf_distant_post(distant, post);
+}
+
 static void on_over(void *context, const struct hf_fetch_end *end)
 {
     struct exchange *exchange = context;
+    if (exchange->moved_to) {
+        move(exchange);
+        return;
+    }
     struct hf_shell *shell = exchange->distant->shell;
     const uint64_t now = hf_shell_now(shell);
     exchange->fetch = NULL;
@@ -254,6 +294,7 @@ void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
     exchange->distant = distant;
     exchange->post = post;
     exchange->retry_after_ms = -1;
+    exchange->may_move = request.may_repeat && !request.endpoint.p && distant->moves < MOVES_MAX;
     hf_buf_init(&exchange->body, distant->message_max);
     hf_post_set_shell(post, exchange);
     char **headers = headers_of(distant, &request);

@@ -56,6 +56,9 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
+    else if (end->is_whole && end->status >= 300 && end->status < 400)
+        hf_server_reason(server, "HTTP %d to %s: it is elsewhere; set its url to where that leads",
+                         end->status, asked);
     else if (end->is_whole)
         hf_server_reason(server, "HTTP %d to %s, and no answer in it", end->status, asked);
     else

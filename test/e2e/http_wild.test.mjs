@@ -1,8 +1,8 @@
 // Remote servers as they are in the wild: nothing wrong with their answers but the manner in which they come.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { textOf } from './harness.mjs';
-import { certificates, connectedTo, httpServer } from './http_harness.mjs';
+import { assertOurError, textOf } from './harness.mjs';
+import { certificates, connectedTo, httpServer, stdioTo } from './http_harness.mjs';
 
 const secure = () => [{ tls: certificates().pair }, { ca: certificates().ca }];
 
@@ -46,3 +46,46 @@ for (const [manner, [type, dress]] of Object.entries(MANNERS)) {
     await hf.finish();
   });
 }
+
+test('a_redirect_of_the_greeting_is_followed_and_calls_go_where_it_leads', async (t) => {
+  for (const status of [307, 308]) {
+    for (const location of ['/real', 'real', undefined]) {
+      const server = await httpServer(t);
+      const url = server.url;
+      server.path = '/real';
+      server.front = (x) => x.request.url === '/mcp' && (x.status(status, { headers: { location: location ?? server.url } }), true);
+      const hf = await connectedTo(t, server, { url });
+      assert.equal(textOf(await hf.call('pay', { key: 'k' })), 'paid k');
+      assert.equal(server.delivered('k'), 1, 'a call is not sent to where it would be turned away');
+      await hf.finish();
+    }
+  }
+});
+
+test('a_redirect_to_another_host_is_not_followed_and_says_what_to_do', async (t) => {
+  const [server, other] = [await httpServer(t), await httpServer(t)];
+  server.front = (x) => (x.status(307, { headers: { location: other.url } }), true);
+  const hf = stdioTo(t, server, { headers: { Authorization: 'Bearer for-one-host' }, reconnect: { minMs: 60000, jitter: 0 }, waitMs: 100, listWaitMs: 50 });
+  await hf.initialize();
+  const answer = await hf.call('pay', { key: 'k' });
+  assertOurError(answer, -31001, { dispatched: false, evidence: 'unsent' });
+  assert.match(answer.error.message, /set its url/);
+  assert.deepEqual(other.deliveries, []);
+  await hf.finish();
+});
+
+test('a_redirect_without_end_is_given_up_and_one_of_a_call_is_not_followed', async (t) => {
+  const server = await httpServer(t);
+  let hops = 0;
+  server.front = (x) => (x.status(307, { headers: { location: `/mcp?${++hops}` } }), true);
+  const lost = stdioTo(t, server, { reconnect: { minMs: 60000, jitter: 0 }, waitMs: 100, listWaitMs: 50 });
+  await lost.initialize();
+  assertOurError(await lost.call('pay', { key: 'k' }), -31001, { dispatched: false, evidence: 'unsent' });
+  assert.ok(hops < 30, `${hops} hops`);
+  await lost.finish();
+  server.front = (x) => x.message.method === 'tools/call' && (x.status(307, { headers: { location: '/mcp' } }), true);
+  const hf = await connectedTo(t, server);
+  assertOurError(await hf.call('pay', { key: 'k' }), -31009, { dispatched: true, retry: 'check_first' });
+  assert.equal(server.delivered('k'), 1);
+  await hf.finish();
+});
