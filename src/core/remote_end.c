@@ -36,8 +36,9 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     const char *asked = call->method->name;
     const bool is_starting =
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
+    const bool renews = runtime == runtime->slot->current && runtime->remote.is_renewing;
     hf_call_end(call);
-    if (!is_starting && !runtime->remote.is_renewing) /* it was lost meanwhile: nobody waits */
+    if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
         return;
     if (was_probe && says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
         hf_probe_is_legacy(runtime);
@@ -49,10 +50,6 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     }
     if (!was_probe && try_older_transport(runtime, end->status))
         return;
-    if (runtime != runtime->slot->current && runtime != runtime->slot->attempt) {
-        hf_remote_lost(runtime);
-        return;
-    }
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);

@@ -148,6 +148,26 @@ TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
     }
 }
 
+TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
+{
+    struct scene s = remote_scene_of(default_settings(), (struct http_manners) { 0 });
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    settle(s.w);
+    manners_of(s.w, s.server)->http.by_hand = true;
+    exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
+    struct exchange *hello = last_exchange(s.w, "initialize");
+    REQUIRE(exchanges(s.w, "initialize") == 2);
+    manners_of(s.w, s.server)->http.by_hand = false;
+    manners_of(s.w, s.server)->http.is_down = true;
+    operate(s.w, s.server, HF_OP_RECONNECT);
+    REQUIRE(!IS(s.server, CONNECTED) && hello->post);
+    exchange_fails(hello, 401);
+    CHECK(!IS(s.server, PERMANENTLY_FAILED));
+    CHECK(!span_has(hf_span_of(status_of(s.server).last_reason), "auth required"));
+    world_end(s.w);
+}
+
 TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
 {
     struct hf_settings settings = default_settings();
