@@ -36,9 +36,13 @@ static struct request *new_request(struct sim *sim, struct client *client, enum 
         twin->kind == ASK_LISTEN)
         return r;
     memcpy(r->id, twin->id, sizeof r->id);
-    /* over HTTP each answer comes to the message that it answers */
-    r->shares_its_id |= r->via == twin->via;
-    twin->shares_its_id |= r->via == twin->via;
+    for (unsigned i = 0; i < before; i++) {
+        struct request *other = &sim->requests[client->open[i]];
+        /* over HTTP each answer comes to the message that it answers */
+        const bool shares = other->via == r->via && strcmp(other->id, r->id) == 0;
+        r->shares_its_id |= shares;
+        other->shares_its_id |= shares;
+    }
     return r;
 }
 

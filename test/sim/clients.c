@@ -218,6 +218,7 @@ static void got_news(struct sim *sim, struct client *client, uint64_t via, const
     case HF_METHOD_TOOLS_CHANGED: client->news[HF_PART_TOOLS]++; break;
     case HF_METHOD_PROMPTS_CHANGED: client->news[HF_PART_PROMPTS]++; break;
     case HF_METHOD_RESOURCES_CHANGED: client->news[HF_PART_RESOURCES]++; break;
+    case HF_METHOD_RESOURCE_UPDATED: update_heard(sim, client); break;
     default: break;
     }
     if (via)

@@ -237,10 +237,13 @@ static void tell_messages(struct sim *sim, struct exchange *x)
         TRACE(sim, "exchange %u says %.*s", x->serial, (int)(text.n < 300 ? text.n : 300),
               hf_buf_span(&sim->scratch).p);
         shell_begin(sim, wire->runtime);
+        update_before(sim, wire->runtime,
+                      x->status < 300 ? hf_buf_span(&sim->scratch) : HF_SPAN(""));
         if (x->is_stream && x->stream && chance(sim, 50))
             tell_mark(sim, x);
         hf_post_message(x->post, hf_buf_span(&sim->scratch), sim->now_ms);
         shell_end(sim);
+        update_after(sim);
     }
 }
 
@@ -326,6 +329,7 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
     case SAYING_STRANGER: talk_error(wire, x->asked.id + 65536, -32050); break;
     case SAYING_NOISE: talk_noise(sim, wire); break;
     case SAYING_NEWS: talk_news(wire); break;
+    case SAYING_UPDATE: talk_update(wire); break;
     }
     wire->era.listen_count = 0;
     if (x->status >= 300) /* nobody listens to what comes with an error */

@@ -163,7 +163,8 @@ void inquire_taken_back(struct sim *sim, int request)
     struct request *r = request < 0 ? NULL : &sim->requests[request];
     if (r)
         r->was_taken_back = true;
-    if (!r || r->state != PARKED || r->call_timeout_ms || r->clocks_changed || sim->is_stopping)
+    if (!r || r->state != PARKED || r->call_timeout_ms || r->clocks_changed || sim->is_stopping ||
+        request_goes_by_uri(r)) /* another server than its target may have it, with other clocks */
         return;
     const struct client *client = &sim->clients[r->client];
     if (client->session && client->visit == r->visit && !client->is_finished &&

@@ -213,8 +213,8 @@ void listens_check_servers(struct sim *sim)
     for (unsigned i = 0; i < sim->child_top && !sim->has_failed; i++) {
         const struct child *child = &sim->children[i];
         const struct hf_runtime *runtime = child->in_use ? child->runtime : NULL;
-        if (!runtime || child->is_remote || runtime->is_modern || !runtime->has_subscribe ||
-            runtime != runtime->slot->current)
+        if (!runtime || (child->is_remote && !runtime->is_modern) || !runtime->has_subscribe ||
+            runtime != runtime->slot->current || child->era.refused_listen)
             continue;
         if (!(child->subscribed >> child->instance->seat & 1) && is_listened_for(sim, child))
             sim_broken(sim, PROMISE_CALM, "child %u was not asked for what clients listen for",

@@ -171,7 +171,7 @@ void host_meddle(struct sim *sim, struct instance *instance)
     } else if (stream && dice < 70) {
         instance->variant += chance(sim, 50);
         fault(sim, stream, FAULT_NEWS);
-        exchange_say(sim, stream, SAYING_NEWS);
+        exchange_say(sim, stream, chance(sim, 60) ? SAYING_NEWS : SAYING_UPDATE);
     } else if (stream && dice < 80) {
         fault(sim, stream, FAULT_ASKS_ALONE);
         stream->asked.request = -1;

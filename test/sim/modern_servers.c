@@ -323,12 +323,24 @@ void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id)
     sim->stats->modern[MODERN_ACKNOWLEDGED]++;
 }
 
-void modern_check_listen(struct sim *sim, const struct child *child, const struct hf_msg *msg)
+/* Of which resources it is to tell. */
+static unsigned resources_in(struct hf_span filter)
+{
+    const struct hf_span uris = hf_json_get(filter, HF_SPAN("resourceSubscriptions"));
+    unsigned bits = 0;
+    for (struct hf_json_iter it = hf_json_iter(uris); uris.p && hf_json_next(&it);)
+        if (it.value.n > 7 && it.value.p[1] == 'r')
+            bits |= 1u << (it.value.p[7] - '0');
+    return bits;
+}
+
+void modern_check_listen(struct sim *sim, struct child *child, const struct hf_msg *msg)
 {
     const struct hf_span filter = hf_json_get(msg->params, HF_SPAN("notifications"));
     const struct instance *instance = child->instance;
     const bool tools = hf_json_is_true(hf_json_get(filter, HF_SPAN("toolsListChanged")));
     sim->stats->modern[MODERN_LISTENS]++;
+    child->subscribed = resources_in(filter);
     if (child->era.refused_listen)
         sim_broken(sim, PROMISE_P8, "a server that knows no subscriptions is asked again");
     if (child->era.listen_count >= 2)
@@ -356,6 +368,11 @@ static void end_listen(struct sim *sim, struct child *child, uint64_t id, int co
         modern_say_listen_over(child, id);
 }
 
+bool modern_tells(struct sim *sim, const struct child *child)
+{
+    return child->subscribed >> child->instance->seat & 1 && chance(sim, 50);
+}
+
 static void take_listen(struct sim *sim, struct child *child, uint64_t id, const struct hf_msg *msg)
 {
     modern_check_listen(sim, child, msg);
@@ -375,7 +392,11 @@ static void take_listen(struct sim *sim, struct child *child, uint64_t id, const
         end_listen(sim, child, id, 0);
         child->era.was_deaf = true;
         break;
-    default: modern_acknowledge(sim, child, id); break;
+    default:
+        modern_acknowledge(sim, child, id);
+        if (modern_tells(sim, child))
+            talk_update(child);
+        break;
     }
 }
 
@@ -399,7 +420,8 @@ bool modern_listens_as_wanted(const struct sim *sim)
             child->era.refused_listen)
             continue;
         hf_free(hf_wanted_uris(runtime, &uris));
-        if (listens_of(sim, child) != (child->instance->lists_tools || uris))
+        if (listens_of(sim, child) != (child->instance->lists_tools || uris) ||
+            runtime->ear.timer.at_ms) /* not acknowledged, or to be sent again */
             return false;
     }
     return true;

@@ -128,6 +128,8 @@ static void serve_listen(struct sim *sim, struct exchange *x)
         return;
     }
     plan(x, STEP_LISTENING, 0, serve_latency(sim, x));
+    if (modern_tells(sim, x->wire))
+        plan(x, STEP_SAY, SAYING_UPDATE, serve_latency(sim, x));
     if (fate > 5)
         return;
     fault(sim, x, FAULT_SUBSCRIPTION_ENDED);

@@ -28,6 +28,7 @@ void talk_ask(struct sim *sim, struct child *child, int request); /* -1: of no c
 void talk_progress(struct sim *sim, struct child *child, const struct pending *pending);
 void talk_log(struct child *child, int request);
 void talk_news(struct child *child);
+void talk_update(struct child *child);
 void talk_heard_answer(struct sim *sim, struct child *child, struct hf_span id);
 bool talk_too_much(struct sim *sim, struct child *child, uint64_t id); /* false: no limit here */
 struct pending talk_asked(enum hf_method_id method, uint64_t id, int request);
@@ -57,7 +58,8 @@ bool modern_wants_input(struct sim *sim, const struct child *child, const struct
 unsigned modern_may_ask(struct sim *sim, const struct hf_msg *msg); /* bits */
 void modern_check_answers(struct sim *sim, const struct request *r, unsigned round,
                           const struct hf_msg *msg);
-void modern_check_listen(struct sim *sim, const struct child *child, const struct hf_msg *msg);
+void modern_check_listen(struct sim *sim, struct child *child, const struct hf_msg *msg);
+bool modern_tells(struct sim *sim, const struct child *child); /* of its resource, at once */
 void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id);
 void modern_say_listen_over(struct child *child, uint64_t id);
 bool modern_listens_as_wanted(const struct sim *sim); /* in calm, each of them once */
@@ -70,6 +72,11 @@ void modern_read_post(struct sim *sim, struct exchange *x, const struct hf_msg *
                       const struct hf_post_request *request);
 bool modern_serve(struct sim *sim, struct exchange *x); /* false: in the older way */
 bool modern_is_listening(const struct exchange *x);     /* its own stream, open or not yet */
+
+/* updates.c */
+void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_span text);
+void update_heard(struct sim *sim, const struct client *client);
+void update_after(struct sim *sim);
 
 /* meddle.c */
 void host_init(struct sim *sim, struct host *host);

@@ -123,11 +123,13 @@ static void take_lines(struct sim *sim, struct child *child, bool is_end)
             TRACE(sim, "child %u says %.*s", child->serial, (int)(line.n < 300 ? line.n : 300),
                   line.p);
         shell_begin(sim, child->runtime);
+        update_before(sim, child->runtime, kind == HF_LINE_WHOLE ? line : HF_SPAN(""));
         if (kind == HF_LINE_WHOLE)
             hf_runtime_line(child->runtime, line, sim->now_ms);
         else
             hf_runtime_line_over(child->runtime, hf_lines_over(&child->lines), sim->now_ms);
         shell_end(sim);
+        update_after(sim);
     }
 }
 

@@ -5,7 +5,7 @@
  *   shell.c     performs effects, feeds events, moves the clock (the engine's other shell)
  *   world.c     children: pipes, deaths              talk.c       what children say
  *   hosts.c     exchanges with remote servers        serve.c      what those answer
- *   posts.c     what is sent to them
+ *   posts.c     what is sent to them                 updates.c    who hears of their resources
  *   meddle.c    how those forget and restart         faults.c     which faults happened
  *   modern_servers.c  what modern ones say, and on what terms
  *   modern_servers_http.c  the same for remote ones
@@ -330,7 +330,15 @@ struct child {
 
 /* ---- exchanges with remote servers ---- */
 
-enum saying { SAYING_PROGRESS, SAYING_ASK, SAYING_LOG, SAYING_STRANGER, SAYING_NOISE, SAYING_NEWS };
+enum saying {
+    SAYING_PROGRESS,
+    SAYING_ASK,
+    SAYING_LOG,
+    SAYING_STRANGER,
+    SAYING_NOISE,
+    SAYING_NEWS,
+    SAYING_UPDATE
+};
 
 struct step { /* what happens next in an exchange that has reached its server */
     enum {
@@ -443,6 +451,10 @@ struct sim {
         enum hf_slot_state state;
         bool needs_auth;
     } stale;
+    struct {                              /* of a resource, in this event; bits: clients */
+        const struct hf_runtime *runtime; /* NULL: none */
+        unsigned due, heard;
+    } update;
     struct { /* before a server's exit on the question which era it speaks */
         struct hf_server *server;
         struct hf_backoff backoff;

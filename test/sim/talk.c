@@ -240,6 +240,16 @@ void talk_news(struct child *child)
     say(child, "}}");
 }
 
+void talk_update(struct child *child)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                  "\"params\":{\"uri\":\"res://%d/1\"%s",
+                  child->instance->seat, child->era.listen_count ? "," : "");
+    modern_add_tag(child);
+    say(child, "}}");
+}
+
 static void meet_fate(struct sim *sim, struct child *child, struct pending pending)
 {
     const int status = child->is.exits_clean ? 0 : SIGABRT;
@@ -470,14 +480,7 @@ void talk_noise(struct sim *sim, struct child *child)
                       "\"requestId\":\"a%" PRIu64 "\"}}\n",
                       child->next_ask);
         break;
-    case 9:
-        hf_buf_printf(&child->out,
-                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-                      "\"params\":{\"uri\":\"res://%d/1\"%s",
-                      child->instance->seat, child->era.listen_count ? "," : "");
-        modern_add_tag(child);
-        say(child, "}}");
-        break;
+    case 9: talk_update(child); break;
     case 10: (void)talk_too_much(sim, child, 1); break;
     default:
         for (uint32_t n = 5 + below(sim, 20); n > 0; n--)

@@ -1,0 +1,76 @@
+/* updates.c - resources/updated of servers: whoever follows the resource hears of it, and nobody
+ * else does. Who follows what is the engine's own book: what is judged is whether it keeps to it.
+ */
+#include "sim.h"
+
+static bool follows(const struct hf_session *session, const struct hf_server *server, int seat)
+{
+    char uri[32];
+    (void)snprintf(uri, sizeof uri, "\"res://%d/1\"", seat);
+    const struct hf_subscription *sub;
+    HF_LIST_EACH (sub, &session->subscriptions, struct hf_subscription, link) {
+        if ((!sub->server || sub->server == server) && strcmp(sub->uri, uri) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Its modern server tags what it says with the subscription that it is for; without one, or under
+ * one that has ended, it says nothing that counts. */
+static bool is_heard(const struct hf_runtime *runtime, struct hf_span text)
+{
+    int64_t id;
+    const struct hf_span tag = hf_json_path(
+        text, 3,
+        (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
+    if (!hf_json_int(tag, &id))
+        return !runtime->is_modern;
+    return (runtime->ear.call && runtime->ear.call->id == (uint64_t)id) ||
+           (runtime->ear.next && runtime->ear.next->id == (uint64_t)id);
+}
+
+void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_span text)
+{
+    static const char method[] = "\"notifications/resources/updated\"";
+    const struct hf_slot *slot = runtime->slot;
+    sim->update.runtime = NULL;
+    if (!memmem(text.p, text.n, method, sizeof method - 1) ||
+        (runtime != slot->current && runtime != slot->attempt) || text.p[text.n - 1] != '}')
+        return;
+    const struct instance *instance = hf_server_shell(runtime->server);
+    sim->update.runtime = runtime;
+    sim->update.due = sim->update.heard = 0;
+    for (int c = 0; c < CLIENTS && is_heard(runtime, text); c++) {
+        const struct hf_session *session = sim->clients[c].session;
+        if (session && session->has_greeted && (!slot->owner || slot->owner == session) &&
+            hf_session_uses(session, runtime->server) &&
+            follows(session, runtime->server, instance->seat))
+            sim->update.due |= 1u << c;
+    }
+    sim->stats->modern[MODERN_UPDATES] += runtime->is_modern && sim->update.due;
+}
+
+void update_heard(struct sim *sim, const struct client *client)
+{
+    const struct hf_runtime *runtime = sim->update.runtime;
+    const unsigned bit = 1u << (client - sim->clients);
+    if (!runtime) {
+        sim_broken(sim, PROMISE_P6, "client %d hears of an update that nobody told of",
+                   (int)(client - sim->clients));
+        return;
+    }
+    sim->update.heard |= bit;
+    const bool is_alone = client->only && !runtime->is_modern; /* there all it says passes */
+    if (!(sim->update.due & bit) && !is_alone)
+        sim_broken(sim, PROMISE_P6, "client %d hears of a resource that it does not follow",
+                   (int)(client - sim->clients));
+}
+
+void update_after(struct sim *sim)
+{
+    const unsigned missing = sim->update.runtime ? sim->update.due & ~sim->update.heard : 0;
+    for (int c = 0; missing && c < CLIENTS; c++)
+        if (missing >> c & 1 && sim->clients[c].session && !sim->lost_a_client)
+            sim_broken(sim, PROMISE_P7, "client %d hears nothing of a resource that it follows", c);
+    sim->update.runtime = NULL;
+}
