@@ -300,7 +300,7 @@ static void check_words(struct sim *sim, struct question *question, const struct
     if (question->told && question->told != hash)
         sim_broken(sim, PROMISE_P1, "request %d hears something else than a retry before it",
                    r->number);
-    if (!question->told)
+    if (!question->told && r->sent_ms < sim->now_ms) /* it waited for this */
         root_of(sim, r)->touched_ms = sim->now_ms;
     question->told = hash;
 }
