@@ -159,6 +159,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose pu
 
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
+    assert(call->runtime); /* it was sent there */
     if (call->runtime->is_remote && call->runtime->is_modern)
         return; /* there, closing the stream says it, and that is done as the call ends */
     struct hf_buf draft = hf_draft();
