@@ -219,28 +219,58 @@ static struct request *add_call(struct sim *sim, struct client *client, enum req
     return r;
 }
 
+/* The same call in another request. */
+static struct request *repeat(struct sim *sim, struct client *client, const struct request *first)
+{
+    struct request *r = client_plain_request(sim, client, first->kind);
+    if (!r)
+        return NULL;
+    aim(r, client, client->only ? client->only : first->target);
+    r->variant = first->variant;
+    r->pad = first->pad;
+    r->by_template = first->by_template;
+    r->able = first->able;
+    hf_buf_clear(&sim->message);
+    return r;
+}
+
 struct request *client_retry(struct sim *sim, struct client *client, unsigned question,
                              enum retry retry)
 {
     const struct request *root = &sim->requests[sim->questions[question].root];
-    struct request *r = client_plain_request(sim, client, root->kind);
+    struct request *r = repeat(sim, client, root);
     if (!r)
         return NULL;
-    aim(r, client, client->only ? client->only : root->target);
-    r->variant = root->variant;
-    r->pad = root->pad;
-    r->by_template = root->by_template;
-    r->able = root->able;
     r->root = root->number;
     r->retry = retry;
     r->question = question;
-    hf_buf_clear(&sim->message);
     add_request(sim, r, methods[r->kind]);
     add_params(sim, client, r);
     retry_add(sim, r);
     hf_buf_add_str(&sim->message, "}}");
     client_say(sim, client, 1, 0);
     return r;
+}
+
+void client_come_again(struct sim *sim, struct client *client)
+{
+    const struct request *first = &sim->requests[client->passed - 1];
+    struct request *r = repeat(sim, client, first);
+    client->passed = 0;
+    if (!r)
+        return;
+    r->comes_with = first->rounds;
+    r->asked = first->asked;
+    sim->stats->passed++;
+    add_request(sim, r, methods[r->kind]);
+    add_params(sim, client, r);
+    hf_buf_printf(&sim->message, ",\"requestState\":\"r%u of %d\",\"inputResponses\":{",
+                  r->comes_with, first->number);
+    for (unsigned i = 0; i < r->asked; i++)
+        hf_buf_printf(&sim->message, "%s\"q%u_%u\":{\"action\":\"accept\"}", i ? "," : "",
+                      r->comes_with, i);
+    hf_buf_add_str(&sim->message, "}}}");
+    client_say(sim, client, 1, 0);
 }
 
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
@@ -470,6 +500,10 @@ static void call_some(struct sim *sim, struct client *client)
 void client_ask_some(struct sim *sim, struct client *client)
 {
     const uint32_t dice = below(sim, 92);
+    if (client->passed && chance(sim, 50)) {
+        client_come_again(sim, client);
+        return;
+    }
     if (client->is_modern && chance(sim, 45) && retry_some(sim, client))
         return;
     if (client->is_modern && chance(sim, 8))

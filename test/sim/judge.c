@@ -157,7 +157,7 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
     if (moved)
         return;
     r->said_undispatched = true;
-    if (r->whole_reads > 0 || r->rounds > 0 || r->effects > 0)
+    if (r->whole_reads > 0 || r->rounds > r->comes_with || r->effects > 0)
         sim_broken(sim, PROMISE_P3,
                    "request %d was read whole, and its client hears it never was "
                    "sent (%lld, reason %.*s)",

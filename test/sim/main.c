@@ -122,6 +122,7 @@ static void add(struct stats *sum, const struct stats *one)
     sum->parked += one->parked;
     sum->exams += one->exams;
     sum->anew += one->anew;
+    sum->passed += one->passed;
     sum->rounds += one->rounds;
     sum->given += one->given;
     sum->never += one->never;
@@ -228,6 +229,7 @@ static void print_tables(const struct stats *s)
            (unsigned long long)s->parked, (unsigned long long)s->exams, (unsigned long long)s->anew,
            (unsigned long long)s->rounds, (unsigned long long)s->given, (unsigned long long)s->kept,
            (unsigned long long)s->never);
+    printf("# table: come again to modern servers %llu\n", (unsigned long long)s->passed);
     printf("# table: retries: answered %llu, twice the same %llu, twice different %llu, in part "
            "%llu, wrongly %llu, tampered %llu, foreign %llu; expired %llu, after death %llu\n",
            (unsigned long long)s->retries[RETRY_ANSWER], (unsigned long long)s->retries[RETRY_SAME],

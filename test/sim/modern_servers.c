@@ -199,6 +199,13 @@ unsigned modern_round_of(struct hf_span text)
 void modern_leaves(struct sim *sim, int request, unsigned round)
 {
     struct request *r = &sim->requests[request];
+    if (r->comes_with && round == ROUND_OLDER)
+        sim_broken(sim, PROMISE_P3, "request %d has a modern server's state, and goes to an older",
+                   request);
+    if (r->comes_with > r->rounds) {
+        r->rounds = r->comes_with;
+        r->round = r->rounds - 1;
+    }
     if (round == ROUND_OLDER && r->rounds > 0 && !r->repeatable)
         sim_broken(sim, PROMISE_P2, "request %d was asked about, and goes to an older server",
                    request);
@@ -282,8 +289,7 @@ void modern_check_answers(struct sim *sim, const struct request *r, unsigned rou
 
 bool modern_wants_input(struct sim *sim, const struct child *child, const struct request *r)
 {
-    const bool may_want =
-        r->kind <= ASK_READ && r->target == child->instance && !r->is_modern && !child->is_sane;
+    const bool may_want = r->kind <= ASK_READ && r->target == child->instance && !child->is_sane;
     return may_want && (r->rounds < 3 || chance(sim, 80)) &&
            chance(sim, child->instance->wants_input);
 }

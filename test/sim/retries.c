@@ -370,12 +370,38 @@ static void judge_retry(struct sim *sim, struct request *r, const struct hf_msg 
     }
 }
 
+/* A modern server's own question: it comes as it is, and the call is over. */
+static void pass_question(struct sim *sim, struct request *r, const struct hf_msg *msg,
+                          struct hf_span state)
+{
+    char expected[40];
+    unsigned count = 0;
+    (void)snprintf(expected, sizeof expected, "r%u of %d", r->rounds, r->number);
+    const struct hf_span requests = hf_json_get(msg->result, HF_SPAN("inputRequests"));
+    for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it); count++) {
+        int64_t key;
+        if (!hf_json_int(
+                hf_json_path(it.value, 2, (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_k") }),
+                &key) ||
+            key != r->number)
+            sim_broken(sim, PROMISE_P6, "request %d hears the question of another", r->number);
+    }
+    if (count != r->asked || (state.p && !hf_json_string_is(state, hf_span_of(expected))))
+        sim_broken(sim, PROMISE_P3, "request %d hears another question than was put", r->number);
+    if (state.p)
+        sim->clients[r->client].passed = r->number + 1;
+}
+
 bool retry_judge(struct sim *sim, struct request *r, const struct hf_msg *msg, int64_t code)
 {
     const bool is_question = hf_json_string_is(hf_json_get(msg->result, HF_SPAN("resultType")),
                                                HF_SPAN("input_required"));
+    const struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
+    const bool is_sealed = state.n > 6 && hf_span_starts(hf_span_from(state, 1), our_seal);
     if (r->retry)
         judge_retry(sim, r, msg, code, is_question);
+    else if (is_question && !is_sealed)
+        pass_question(sim, r, msg, state);
     else if (is_question)
         take_question(sim, r, msg);
     return r->retry || is_question;

@@ -78,7 +78,7 @@ struct stats {
     uint64_t exchanges, renewals, vias, vias_gone;
     uint64_t modern_clients, modern_requests, modern_cancels;
     uint64_t modern[MODERN_COUNT];
-    uint64_t exams, anew, parked, rounds, given, never, expired, after_death, kept;
+    uint64_t exams, passed, anew, parked, rounds, given, never, expired, after_death, kept;
     uint64_t retries[RETRY_COUNT], listens[LISTENS_COUNT];
     uint64_t faults[FAULT_COUNT];
     uint64_t fates[VERB_COUNT][FATE_COUNT];
@@ -169,9 +169,10 @@ struct request {
     bool may_have_arrived; /* its last byte left us, or nobody can tell */
     int late_status;       /* a 4xx that followed its effect; 0: none */
     /* at modern servers */
-    unsigned rounds; /* of input that it was answered with */
-    unsigned round;  /* that its last send answered; 0: none */
-    unsigned asked;  /* keys of the newest round */
+    unsigned rounds;     /* of input that it was answered with */
+    unsigned round;      /* that its last send answered; 0: none */
+    unsigned asked;      /* keys of the newest round */
+    unsigned comes_with; /* the round that another request of its client was asked in; 0: none */
 };
 
 /* Whoever has it: another server than its target may be asked, and then the next. */
@@ -401,6 +402,7 @@ struct client {
     struct instance *only;
     unsigned policy; /* which; 0: none */
     bool is_finished, can_be_asked, is_http, is_modern;
+    int passed; /* a request that a modern server wants to know more about, plus 1; 0: none */
     int next_id;
     int persons_next_id[PERSONS]; /* modern clients of one token share a session */
     int open[OPEN_MAX];
@@ -522,6 +524,8 @@ void client_cancel(struct sim *sim, struct client *client, struct request *reque
 struct request *client_call(struct sim *sim, struct client *client, enum request_kind kind,
                             struct instance *target);
 void client_take_out(struct sim *sim, struct client *client, const struct request *r);
+/* To a modern server that answered with a question of its own. */
+void client_come_again(struct sim *sim, struct client *client);
 struct request *client_retry(struct sim *sim, struct client *client, unsigned question,
                              enum retry retry); /* NULL: a table is full */
 
