@@ -292,8 +292,9 @@ void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms)
     if (runtime->is_silent || runtime->machine.state == HF_RUNTIME_GONE)
         return;
     runtime->is_silent = true;
-    if (runtime->machine.state < HF_RUNTIME_CLOSING && !runtime->has_exited)
-        hf_server_reason(runtime->server, "closed its stdout");
+    const bool is_running = runtime->machine.state > HF_RUNTIME_SPAWNING && !runtime->has_exited;
+    if (is_running && runtime->machine.state < HF_RUNTIME_CLOSING)
+        hf_server_reason(runtime->server, "closed its stdout"); /* else its guard says why */
     hf_runtime_lose(runtime, HF_RUNTIME_EV_SILENT);
     maybe_settle(runtime);
     maybe_over(runtime);

@@ -186,6 +186,14 @@ size_t hf_config_check(struct hf_config *config, void (*say)(void *context, cons
         problems += config->servers[i].problem != NULL;
         describe(&config->servers[i], line, sizeof line);
         say(context, line);
+        if (config->servers[i].settings.isolation != HF_ISOLATION_SESSION)
+            continue;
+        (void)snprintf(
+            line, sizeof line,
+            "warning: %s: isolation \"session\": clients of 2026-07-28 have no sessions, "
+            "and behind serve all those with one token share a process",
+            config->servers[i].name);
+        say(context, line);
     }
     if (!hf_config_may_serve(config, &err)) {
         problems++;

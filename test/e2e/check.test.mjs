@@ -171,3 +171,10 @@ test('a_token_takes_a_name_and_nothing_else', async () => {
   assert.equal(done.code, 1);
   assert.match(done.stderr, /the name of a token has 1 to 64/);
 });
+
+test('isolation_by_session_is_warned_of_because_modern_clients_have_none', async () => {
+  const done = await check({ mcpServers: { one: { ...good, isolation: 'session' }, two: good } });
+  assert.equal(done.code, 0, done.said);
+  assert.match(done.said, /warning: one: .*2026-07-28/);
+  assert.doesNotMatch(done.said, /warning: two/);
+});

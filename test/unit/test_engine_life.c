@@ -55,6 +55,20 @@ TEST(attempts_5_makes_exactly_5_attempts_then_gives_up_with_one_list_changed)
     }
 }
 
+TEST(a_program_that_cannot_be_run_is_not_said_to_have_closed_its_stdout)
+{
+    struct scene s = scene();
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    struct child *next = newest_child(s.w, s.server);
+    child_falls_silent(next); /* its end of the pipe went before the guard could say why */
+    client_calls(s.client, 1, "echo");
+    advance(s.w, 45000);
+    REQUIRE(error_of(s.client, 1) == -31001);
+    CHECK(!error_says(s.client, 1, "closed its stdout"));
+    world_end(s.w);
+}
+
 /* @field Y6: the absence of a permanent failure that nothing but off and on can end */
 TEST(a_probe_revives_what_was_given_up)
 {
