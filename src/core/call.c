@@ -322,8 +322,6 @@ void hf_call_end(struct hf_call *call)
         hf_call_unwait(call);
     else if (call->stage == HF_CALL_HELD)
         engine->held_count--;
-    else if (call->stage == HF_CALL_ASKING)
-        hf_input_drop(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
     hf_call_weigh(call, call->held, 0);
@@ -391,6 +389,8 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     }
     if (call->session && server)
         count(call, &server->stats.failed[error]);
+    if (call->stage == HF_CALL_ASKING)
+        hf_input_drop(call); /* before its answer, which ends its stream */
     if (hf_call_is_parked(call)) {
         if (hf_park_failed(call, error, &facts))
             return;
@@ -562,6 +562,8 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     hf_call_take_back(call, reason);
     if (call->slot)
         count(call, &call->slot->server->stats.cancelled);
+    if (call->stage == HF_CALL_ASKING)
+        hf_input_drop(call);
     if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
         hf_send_nothing(call->session, call->via);
     hf_call_end(call);

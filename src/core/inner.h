@@ -25,6 +25,8 @@ struct hf_span hf_keep(struct hf_engine *engine,
 void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
 /* No answer will come: its client took the request back. */
 void hf_send_nothing(struct hf_session *session, uint64_t via);
+/* What a client was asked (`id`) is of no use any more. */
+void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id);
 /* Answers to the message being taken. */
 void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result);
 void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result);
@@ -320,7 +322,7 @@ void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); 
 bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
 bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /* it was too large */
-void hf_input_drop(struct hf_call *call);           /* its questions; the call has ended */
+void hf_input_drop(struct hf_call *call);           /* its questions; the call is about to end */
 void hf_input_free(struct hf_input *input);         /* NULL accepted */
 void hf_input_fail_all(struct hf_slot *slot);       /* whoever is asked on behalf of its server */
 void hf_input_finished(struct hf_session *session); /* it can answer nothing any more */

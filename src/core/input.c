@@ -49,8 +49,10 @@ void hf_input_drop(struct hf_call *call)
 {
     struct hf_question *question;
     HF_LIST_EACH_SAFE (question, &call->session->questions, struct hf_question, link) {
-        if (question->call == call)
-            end_question(question);
+        if (question->call != call)
+            continue;
+        hf_send_withdrawn(call->session, call->via, question->id);
+        end_question(question);
     }
 }
 

@@ -132,6 +132,16 @@ void hf_send_call_error(const struct hf_call *call, int code, const char *text)
     session->via = taken;
 }
 
+void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                  "\"requestId\":%llu,\"reason\":\"nobody waits for the answer any more\"}}",
+                  (unsigned long long)id);
+    hf_send(session, via, hf_keep(session->engine, &draft));
+}
+
 struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
                                   struct hf_span cut, struct hf_span by)
 {

@@ -135,8 +135,12 @@ void hf_ask_end(struct hf_ask *ask)
 
 void hf_asks_drop(struct hf_runtime *runtime)
 {
-    while (!hf_list_empty(&runtime->asks))
-        hf_ask_end(HF_LIST_FIRST(&runtime->asks, struct hf_ask, in_runtime));
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+        if (!ask->park)
+            hf_send_withdrawn(ask->session, ask->via, ask->id);
+        hf_ask_end(ask);
+    }
 }
 
 static void take_request(struct hf_runtime *runtime, struct hf_call *origin,

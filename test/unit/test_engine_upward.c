@@ -168,6 +168,22 @@ TEST(an_answer_to_a_server_that_has_died_goes_nowhere)
     world_end(w);
 }
 
+TEST(what_a_server_that_died_had_asked_is_taken_back_before_its_call_is_answered)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_server(w, "s", default_settings());
+    settle(w);
+    struct client *c = greeted_client_with(w, server, everything);
+    client_calls_via(c, 7, 1, "echo");
+    server_asks(newest_child(w, server), "\"q\"", "elicitation/create");
+    child_dies(newest_child(w, server));
+    REQUIRE(heard_via(c, 7, "notifications/cancelled") == 1 && error_of(c, 1) == -31002);
+    const struct message *back = &c->got.items[c->got.count - 2];
+    CHECK(hf_span_eq(hf_json_get(back->msg.params, HF_SPAN("requestId")),
+                     last_heard(c, "elicitation/create")->msg.id));
+    world_end(w);
+}
+
 TEST(a_request_that_its_server_takes_back_is_taken_back_at_the_client_with_our_id)
 {
     struct world *w = world_new();

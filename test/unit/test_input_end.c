@@ -140,6 +140,28 @@ TEST(only_the_calls_of_the_server_that_is_switched_off_end)
     end(&s);
 }
 
+/* A form that stays open would be filled in for nobody. */
+TEST(what_is_not_needed_any_more_is_taken_back_from_the_client_before_its_call_is_answered)
+{
+    for (int how = 0; how < 3; how++) {
+        struct scene s = modern_server();
+        client_calls_via(s.client, 7, 1, "echo");
+        asks(s.first, "\"a\":" A_FORM ",\"b\":" A_SAMPLE);
+        const struct hf_span form = last_heard(s.client, FORM)->msg.id;
+        if (how == 0)
+            operate(s.w, s.server, HF_OP_DISABLE);
+        else if (how == 1)
+            client_cancels(s.client, 1);
+        else
+            answers_error(s.client, SAMPLING);
+        CHECK(heard_via(s.client, 7, "notifications/cancelled") == 2);
+        const struct message *back = &s.client->got.items[s.client->got.count - 3 + (how == 1)];
+        CHECK(hf_span_eq(hf_json_get(back->msg.params, HF_SPAN("requestId")), form));
+        CHECK(answers_via(s.client, 7) == 1);
+        end(&s);
+    }
+}
+
 /* ---- the server goes ---- */
 
 TEST(answers_given_while_the_server_is_away_go_to_its_next_generation)
