@@ -72,6 +72,33 @@ test('hosts_and_origins_that_the_operator_names_are_ours_too', async (t) => {
   await gateway.finish();
 });
 
+// As a browser does it: first it asks, without the token, for every header that the page wants to send and that is not safe.
+test('a_browser_lets_a_page_of_a_named_origin_make_requests_of_both_eras', async (t) => {
+  const mine = token('mine');
+  const { server, gateway } = await guarded(t, { holdfast: { origins: ['https://app.example'], tokens: [mine.entry] } });
+  const wanted = ['authorization', 'content-type', 'last-event-id', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-param-region'];
+  const preflight = async (origin) => {
+    const trip = new Trip(gateway, 'OPTIONS', '/mcp/http', {
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': wanted.join(',') },
+    });
+    await trip.ended;
+    return trip;
+  };
+  const { status, headers } = await preflight('https://app.example');
+  assert.equal(status, 204);
+  assert.equal(headers['access-control-allow-origin'], 'https://app.example');
+  const allowed = headers['access-control-allow-headers'].toLowerCase().split(/, */);
+  assert.deepEqual(wanted.filter((name) => !allowed.includes(name)), []);
+  for (const verb of ['GET', 'POST', 'DELETE']) assert.match(headers['access-control-allow-methods'], new RegExp(verb));
+  const evil = await preflight('https://evil.example');
+  assert.equal(evil.status, 403);
+  assert.equal(evil.headers['access-control-allow-origin'], undefined);
+  const client = await gateway.join('/mcp/http', { headers: { origin: 'https://app.example', authorization: `Bearer ${mine.secret}` } });
+  assert.ok((await client.toolNames()).includes('pay'));
+  assert.equal(server.count('initialize'), 1);
+  await gateway.finish();
+});
+
 test('no_token_and_a_wrong_token_are_refused_and_the_right_one_is_not', async (t) => {
   const mine = token('mine');
   const { server, gateway } = await guarded(t, { holdfast: { tokens: [mine.entry, token('other').entry] } });

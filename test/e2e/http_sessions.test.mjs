@@ -122,10 +122,18 @@ test('too_early_and_misdirected_are_proof_that_nothing_ran_and_the_call_is_sent_
 test('an_operator_may_vouch_that_his_gateway_turns_away_before_anything_runs', async (t) => {
   const server = await httpServer(t);
   const hf = await connectedTo(t, server, { refusedStatus: [429] });
-  let refusals = 1;
-  server.front = (x) => x.message.params?.arguments?.key === 'k' && refusals-- > 0 && !x.status(429, { headers: { 'retry-after': '0' } });
-  assert.equal(textOf(await hf.call('pay', { key: 'k' })), 'paid k');
-  assert.equal(server.delivered('k'), 2);
+  const times = [];
+  server.front = (x) => {
+    if (x.message.params?.arguments?.key !== 'k' || times.push(performance.now()) > 2) return false;
+    x.status(429, { headers: times.length === 1 ? { 'retry-after': '1' } : {} });
+    return true;
+  };
+  const paid = hf.call('pay', { key: 'k' });
+  assert.equal(textOf(await hf.call('pay', { key: 'other' })), 'paid other', 'nobody waits for a call that rests');
+  assert.equal(textOf(await paid), 'paid k');
+  assert.equal(server.delivered('k'), 3);
+  assert.ok(times[1] - times[0] >= 990, `it came again after ${times[1] - times[0]} ms, and not after the second it was told to wait`);
+  assert.ok(times[2] - times[1] >= 240, `it came again after ${times[2] - times[1]} ms, without a pause`);
   await hf.finish();
 });
 
