@@ -261,6 +261,7 @@ static void add_header(char ***headers, const char *name, struct hf_span value)
 static char **headers_of(const struct hf_distant *distant, const struct hf_post_request *request)
 {
     char **headers = hf_strings_copy(distant->headers);
+    add_header(&headers, "Accept-Encoding", HF_SPAN("identity")); /* without it any would do */
     if (request->verb == HF_POST_MESSAGE) {
         add_header(&headers, "Content-Type", HF_SPAN("application/json"));
         add_header(&headers, "Accept", HF_SPAN("application/json, text/event-stream"));

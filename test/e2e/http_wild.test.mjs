@@ -89,3 +89,16 @@ test('a_redirect_without_end_is_given_up_and_one_of_a_call_is_not_followed', asy
   assert.equal(server.delivered('k'), 1);
   await hf.finish();
 });
+
+test('requests_say_who_asks_and_that_nothing_is_to_be_compressed', async (t) => {
+  const server = await httpServer(t);
+  await (await connectedTo(t, server)).finish();
+  assert.ok(server.count('DELETE') === 1 && server.count('GET') === 1);
+  for (const { headers } of server.deliveries) {
+    assert.match(headers['user-agent'], /^holdfast\/\d/);
+    assert.equal(headers['accept-encoding'], 'identity');
+  }
+  const other = await httpServer(t);
+  await (await connectedTo(t, other, { headers: { 'User-Agent': 'mine' } })).finish();
+  for (const { headers } of other.deliveries) assert.equal(headers['user-agent'], 'mine');
+});
