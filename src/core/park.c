@@ -338,6 +338,7 @@ static void finish(struct hf_park *park, struct hf_buf *rest, int code)
     (void)let_go(park);
     park->is_gathering = false;
     hf_park_refuse_asks(park, true, "the call has ended");
+    park->was_heard = !hf_list_empty(&park->waiters);
     say_to_waiters(park, &said);
     park->end = (struct hf_saying) { NULL, 0, code };
     if (hf_park_may_keep(park->session->engine, said.length)) {

@@ -228,8 +228,9 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     }
     round->is_answered = true;
     hf_park_tell(park, round->number, responses);
-    if (is_first) /* what it hears now is kept for its re-sends */
+    if (is_first || (!next && !park->was_heard)) /* what it hears now is kept for its re-sends */
         hf_park_rearm(park);
+    park->was_heard |= !next;
     hf_park_say(session, session->via, msg->id, next ? &next->question : &park->end);
 }
 

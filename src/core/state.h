@@ -339,7 +339,8 @@ struct hf_park {
     bool is_gathering; /* the round to come; the timer says until when */
     bool is_anew;      /* its server wanted something done before it runs: sent anew after that */
     struct hf_saying end;
-    size_t kept; /* bytes of ours in engine->kept_bytes */
+    bool was_heard; /* the end, by a retry */
+    size_t kept;    /* bytes of ours in engine->kept_bytes */
     struct hf_timer timer;
 };
 

@@ -215,6 +215,20 @@ TEST(what_the_first_retry_hears_late_is_kept_for_its_re_sends_for_park_ms)
     world_end(s.w);
 }
 
+TEST(what_a_re_send_is_the_first_to_hear_is_kept_for_park_ms_too)
+{
+    struct scene s = parked_with_state();
+    retries_via(s.client, 2, 2, state, YES);
+    client_via_cancelled(s.client, 2);
+    child_answers(s.first, CALL, RESULT);
+    advance(s.w, PARK_MS - 1);
+    retries(s.client, 3, state, YES);
+    advance(s.w, PARK_MS - 1);
+    retries(s.client, 4, state, YES);
+    CHECK(is_complete(s.client, 3) && is_complete(s.client, 4));
+    world_end(s.w);
+}
+
 TEST(the_clock_of_a_parked_call_stands_still_and_goes_on_with_the_retry)
 {
     struct hf_settings settings = default_settings();
