@@ -507,7 +507,7 @@ void client_ask_some(struct sim *sim, struct client *client)
     if (client->is_modern && chance(sim, 45) && retry_some(sim, client))
         return;
     if (client->is_modern && chance(sim, 8))
-        listen_open(sim, client);
+        (void)listen_open(sim, client, chance(sim, 50) ? 0 : below(sim, 1u << SERVERS));
     else if (dice < 55)
         call_some(sim, client);
     else if (dice < 66)

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include "sim.h"
 
+enum { STEPS_MAX = 2000 }; /* in which news must come */
+
 /* The one whose server is up, speaks the older era and has no other reason to fail. */
 static struct child *examinee(const struct client *client, const struct instance *target)
 {
@@ -32,6 +34,13 @@ static void expect(struct sim *sim, const struct request *r, int code, const cha
 {
     if (r && !sim->has_failed && r->code != code)
         sim_broken(sim, PROMISE_CALM, "%s request %d hears %d", when, r->number, r->code);
+}
+
+/* Its own process of that server may be a modern one, whose state it might be. */
+static void expect_unless_sent(struct sim *sim, const struct request *r)
+{
+    if (r && r->sends == 0)
+        expect(sim, r, -32602, "at another client");
 }
 
 /* ---- what may become of it ---- */
@@ -66,7 +75,7 @@ static void answer(struct sim *sim, struct client *client, const struct request 
         struct client *other = &sim->clients[c];
         if (other != client && other->session && other->is_modern && other->only == client->only &&
             other->policy == 0)
-            expect(sim, retry(sim, other, question, RETRY_FOREIGN), -32602, "at another client");
+            expect_unless_sent(sim, retry(sim, other, question, RETRY_FOREIGN));
     }
 }
 
@@ -77,6 +86,56 @@ static void kill_server(struct sim *sim, struct client *client, struct child *ch
     child_die(sim, child, SIGKILL);
     if (!sim->has_failed && run_to_rest_with_parked(sim) && sim->now_ms < until)
         expect(sim, retry(sim, client, question, RETRY_ANSWER), -31002, "after a death");
+}
+
+/* ---- listening ---- */
+
+/* By a legacy client, with a request of its own. */
+static bool was_subscribed_otherwise(const struct sim *sim)
+{
+    for (int i = 0; i < sim->request_count; i++)
+        if (sim->requests[i].kind == ASK_SUBSCRIBE)
+            return true;
+    return false;
+}
+
+static void expect_news(struct sim *sim, const struct request *r, unsigned which, const char *what)
+{
+    const uint64_t before = sim->stats->listens[which];
+    for (unsigned i = 0; i < STEPS_MAX && sim->stats->listens[which] == before; i++)
+        if (!sim->has_failed)
+            shell_step(sim);
+    if (!sim->has_failed && sim->stats->listens[which] == before)
+        sim_broken(sim, PROMISE_CALM, "request %d listens, and hears nothing of %s", r->number,
+                   what);
+}
+
+/* Its server tells of its resource and of a new tool, and hears when nobody listens any more. */
+static void examine_listening(struct sim *sim, struct client *client, struct child *child)
+{
+    struct instance *instance = child->instance;
+    struct request *r = listen_open(sim, client, 1u << instance->seat);
+    if (!r || r->state != OPEN || sim->has_failed || !run_to_rest_with_parked(sim))
+        return;
+    sim->stats->listens[LISTENS_EXAMINED]++;
+    const bool has_updates = child->runtime && child->runtime->has_subscribe;
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                  "\"params\":{\"uri\":\"res://%d/1\"}}\n",
+                  instance->seat);
+    if (has_updates)
+        expect_news(sim, r, LISTENS_UPDATES, "its resource");
+    instance->variant++;
+    talk_news(child);
+    if (instance->lists_tools && r->listen.wants[HF_PART_TOOLS] && client->had_given[HF_PART_TOOLS])
+        expect_news(sim, r, LISTENS_NEWS, "a new tool");
+    if (sim->has_failed)
+        return;
+    client_cancel(sim, client, r);
+    if (!sim->has_failed && run_to_rest(sim) && child->subscribed >> instance->seat & 1 &&
+        !was_subscribed_otherwise(sim))
+        sim_broken(sim, PROMISE_CALM, "nobody listens to child %u any more, and it does not know",
+                   child->serial);
 }
 
 /* ---- the exam ---- */
@@ -111,7 +170,10 @@ void exam(struct sim *sim)
         struct child *child = target ? examinee(client, target) : NULL;
         if (!child)
             continue;
-        examine(sim, client, target, child);
+        if (chance(sim, 70))
+            examine(sim, client, target, child);
+        else if (!child->is_remote && !target->settings.idle_ms) /* one that rests tells nothing */
+            examine_listening(sim, client, child);
         sim->in_exam = false;
         return;
     }

@@ -193,7 +193,8 @@ static void judge_dispatched(struct sim *sim, struct request *r, const struct to
     if (r->sends == 0)
         sim_broken(sim, PROMISE_P3, "request %d never left, and its client hears it may have run",
                    r->number);
-    if (reason_is(told, "wait_over") && r->is_written && !r->repeatable && !was_asked)
+    if (reason_is(told, "wait_over") && r->is_written && !r->repeatable && !was_asked &&
+        !r->was_parked)
         sim_broken(sim, PROMISE_P10, "waitMs ended request %d although it was sent", r->number);
     if (!r->repeatable && !(was_asked && r->whole_reads == 0) &&
         (!hf_json_int(hf_json_get(told->data, HF_SPAN("generation")), &generation) ||

@@ -31,23 +31,24 @@ static void add_filter(struct sim *sim, const struct request *r)
     hf_buf_add_str(&sim->message, "]},");
 }
 
-void listen_open(struct sim *sim, struct client *client)
+struct request *listen_open(struct sim *sim, struct client *client, unsigned uris)
 {
     unsigned open = 0;
     for (unsigned i = 0; i < client->open_count; i++)
         open += sim->requests[client->open[i]].kind == ASK_LISTEN;
     struct request *r = open < LISTENERS_MAX ? client_plain_request(sim, client, ASK_LISTEN) : NULL;
     if (!r)
-        return;
+        return NULL;
     for (unsigned i = 0; i < KINDS; i++)
         r->listen.asked[kinds[i].part] = chance(sim, 60);
-    r->listen.uris = chance(sim, 50) ? 0 : below(sim, 1u << SERVERS);
+    r->listen.uris = uris;
     sim->stats->listens[LISTENS_OPENED]++;
     client_begin_message(sim, r, "subscriptions/listen");
     add_filter(sim, r);
     client_end_message(sim, client, r);
     if (r->state == OPEN && !r->listen.is_open && client->session && !sim->has_failed)
         sim_broken(sim, PROMISE_P1, "request %d listens, and that is not acknowledged", r->number);
+    return r;
 }
 
 /* ---- hearing ---- */

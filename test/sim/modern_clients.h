@@ -55,8 +55,9 @@ struct question { /* what a modern client was asked, and can come back to */
         char key[24];
         unsigned kind, number;
     } asked[INQUIRIES_MAX];
-    int by;        /* the retry whose answers were taken; -1: none yet */
-    uint64_t told; /* a hash of what that one heard, and so must all; 0: nothing yet */
+    int by;         /* the retry whose answers were taken; -1: none yet */
+    bool is_unsure; /* perhaps they were in vain: the call was not sent anew */
+    uint64_t told;  /* a hash of what that one heard, and so must all; 0: nothing yet */
 };
 
 struct listener { /* what a subscriptions/listen asked for and was promised */
@@ -73,7 +74,8 @@ struct listener { /* what a subscriptions/listen asked for and was promised */
     X(CLOSED, "closed by the client")                                                              \
     X(ENDED, "ended gracefully")                                                                   \
     X(NEWS, "news of lists")                                                                       \
-    X(UPDATES, "updates of resources")
+    X(UPDATES, "updates of resources")                                                             \
+    X(EXAMINED, "listened to in calm")
 #define LISTENS_ENUM(id, name) LISTENS_##id,
 enum { LISTENS(LISTENS_ENUM) LISTENS_COUNT };
 
@@ -95,7 +97,8 @@ bool retry_is_taken(const struct sim *sim, const struct request *root); /* of it
 void retry_left(struct sim *sim, const struct request *r); /* it is not waited for any more */
 
 /* listens.c */
-void listen_open(struct sim *sim, struct client *client);
+/* `uris`: bits, of the resource of which server; NULL: not now. */
+struct request *listen_open(struct sim *sim, struct client *client, unsigned uris);
 /* False: it has nothing to do with listening. */
 bool listen_heard(struct sim *sim, const struct client *client, uint64_t via,
                   const struct hf_msg *msg);

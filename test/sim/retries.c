@@ -152,8 +152,11 @@ void retry_left(struct sim *sim, const struct request *r)
 {
     struct question *question = &sim->questions[r->question];
     const struct request *root = root_of(sim, r);
-    if (r->retry && root->is_anew && root->sends == 0 && question->root == r->root)
-        lay_aside(sim, root, question);
+    if (r->retry && root->is_anew && question->root == r->root) {
+        question->is_unsure = true;
+        if (root->sends == 0)
+            lay_aside(sim, root, question);
+    }
     if (r->retry && r->retry != RETRY_TAMPERED && r->retry != RETRY_FOREIGN)
         root_of(sim, r)->touched_ms = sim->now_ms;
 }
@@ -210,7 +213,7 @@ static void begin_anew(struct sim *sim, struct request *root)
     if (root->effects && !root->repeatable)
         sim_broken(sim, PROMISE_P3, "request %d ran, and is to be sent anew", root->number);
     root->sends = root->whole_reads = root->nothings = root->answered_by = 0;
-    root->byte_taken = root->may_have_arrived = root->steal_failed = false;
+    root->byte_taken = root->may_have_arrived = root->steal_failed = root->is_written = false;
     root->clocks_changed = true; /* how much of its wait is left is not known */
 }
 
@@ -327,12 +330,19 @@ static void judge_told(struct sim *sim, struct request *r, const struct hf_msg *
     }
     const bool is_undispatched =
         error_has(msg, "\"dispatched\":false") || error_has(msg, "was removed from the config");
-    if (root->is_anew && root->sends == 0 && is_undispatched) {
+    if (root->is_anew && is_undispatched) {
+        if (root->whole_reads > 0)
+            sim_broken(sim, PROMISE_P3, "request %d hears that the call was not sent, and it was",
+                       r->number);
+        question->is_unsure = true;
         lay_aside(sim, root, question);
         return;
     }
-    if (question->by < 0)
-        question->by = r->number;
+    if (question->by < 0 || question->is_unsure) {
+        question->by = r->retry == RETRY_SAME ? question->by : r->number;
+        question->told = 0;
+        question->is_unsure = false;
+    }
     if (verdict.is_not_kept) {
         if (sim->limits.max_buffered_bytes > 1 << 20)
             sim_broken(sim, PROMISE_P1, "request %d hears that there was no room", r->number);
@@ -356,7 +366,9 @@ static void judge_retry(struct sim *sim, struct request *r, const struct hf_msg 
         judge_stranger(sim, r, verdict);
     } else if (verdict.is_expired) {
         check_expiry(sim, r);
-    } else if (r->retry == RETRY_OTHER) {
+    } else if (question->is_unsure && code == -31008) {
+        return;
+    } else if (r->retry == RETRY_OTHER && !question->is_unsure) {
         if (code != -31008)
             sim_broken(sim, PROMISE_P3, "request %d came with other answers, and hears %d",
                        r->number, (int)code);
