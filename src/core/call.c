@@ -93,7 +93,11 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
                             const struct hf_msg *msg)
 {
     struct hf_engine *engine = session->engine;
-    const bool fits = engine->held_bytes + msg->text.n <= engine->limits.max_buffered_bytes;
+    /* what a modern server is told of its client is added when it is sent, and must fit by then */
+    const bool says_it = session->is_taking_modern || !session->hello;
+    const size_t intro = says_it ? 0 : strlen(session->hello);
+    const size_t bytes = msg->text.n + intro;
+    const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
     struct hf_call *call = fits ? make_call(engine, session, method, msg->text.n + 1) : NULL;
     if (!call) {
         hf_refuse(
@@ -108,7 +112,8 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     memcpy(call->text, msg->text.p, msg->text.n);
     hf_msg_to_one_line(call->text, call->text_length);
     call->text[call->text_length] = '\n';
-    hf_call_weigh(call, 0, call->text_length);
+    call->intro = intro;
+    hf_call_weigh(call, 0, bytes);
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
     call->via = session->via;

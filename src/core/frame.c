@@ -84,6 +84,8 @@ void hf_frame_build(struct hf_call *call)
     size_t from = 0;
     struct hf_cut cuts[HF_CUTS_MAX];
     const bool is_dressed = call->runtime->is_modern && call->session && !call->is_modern;
+    hf_call_weigh(call, call->intro, 0);
+    call->intro = 0;
     if (is_dressed)
         dress(call);
     const unsigned cut_count = collect_cuts(call, is_dressed, cuts);

@@ -114,6 +114,7 @@ struct hf_call {
     uint32_t given_used;         /* bits: answers it brought along that were used */
     struct hf_input *input;      /* its modern server asked its legacy client; NULL: never */
     size_t held;                 /* bytes of it in engine->held_bytes */
+    size_t intro;                /* of those, for what is added when it is first sent */
     struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a modern server, if it is legacy */
     struct hf_cut cuts[3];
     unsigned cut_count;

@@ -418,19 +418,30 @@ TEST(what_is_added_to_a_request_for_a_modern_server_is_held_by_its_call)
 {
     struct scene s = small_scene();
     struct client *large =
-        greeted_client_with(s.w, s.server, filled("{\"experimental\":{\"x\":\"", 3000, "\"}}"));
-    client_calls(large, 1, "echo");
-    client_calls(large, 2, "echo");
-    client_calls(large, 3, "echo");
-    const uint64_t held = hf_engine_held_bytes(s.w->engine);
-    CHECK(held > 9000);
-    client_calls(large, 4, "echo");
-    CHECK(error_of(large, 4) == 0); /* it fits as it came, and more is added */
-    client_calls(large, 5, "echo");
-    CHECK(error_of(large, 5) == -31005);
+        greeted_client_with(s.w, s.server, filled("{\"experimental\":{\"x\":\"", 2900, "\"}}"));
+    for (int id = 1; id <= 3; id++)
+        client_calls(large, id, "echo");
+    CHECK(hf_engine_held_bytes(s.w->engine) > 9000);
+    client_calls(large, 4, "echo"); /* as it came, it would fit */
+    CHECK(error_of(large, 4) == -31005 && child_got(s.first, CALL) == 3);
     for (size_t i = 0; i < s.first->got.count; i++)
         if (hf_span_is(s.first->got.items[i].msg.method, CALL))
             child_answers_line(s.first, i, DONE);
-    CHECK(has_result(large, 4));
+    CHECK(has_result(large, 3));
+    end(&s);
+}
+
+TEST(what_will_be_added_to_calls_that_wait_is_counted_before_they_are_sent)
+{
+    struct scene s = small_scene();
+    struct client *large =
+        greeted_client_with(s.w, s.server, filled("{\"experimental\":{\"x\":\"", 2900, "\"}}"));
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    for (int id = 1; id <= 4; id++)
+        client_calls(large, id, "echo");
+    CHECK(error_of(large, 4) == -31005 && answers_to(large, 3) == 0);
+    advance(s.w, 45000);
+    CHECK(error_of(large, 3) == -31001);
     end(&s);
 }
