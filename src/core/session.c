@@ -139,17 +139,18 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t
         hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
 }
 
-/* Of a retry: how far the call is that it waits for. */
-static enum hf_call_stage stage_of(const struct hf_call *call)
+/* A retry is as far as the call that it waits for. */
+static const struct hf_call *sent_for(const struct hf_call *call)
 {
-    return call->stage == HF_CALL_JOINED ? call->park->call->stage : call->stage;
+    return call->stage == HF_CALL_JOINED ? call->park->call : call;
 }
 
 /* Told as far as it got. */
 static void give_up(struct hf_call *call)
 {
-    const enum hf_call_stage stage = stage_of(call);
-    const bool may_have_run = stage >= HF_CALL_WRITING || stage == HF_CALL_ASKING;
+    const struct hf_call *sent = sent_for(call);
+    const bool may_have_run =
+        sent->stage >= HF_CALL_WRITING || sent->stage == HF_CALL_ASKING || sent->was_dispatched;
     hf_call_take_back(call, HF_SPAN(""));
     if (may_have_run)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
@@ -218,7 +219,7 @@ static struct hf_call *dispatched_call(const struct hf_session *session)
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (stage_of(call) >= HF_CALL_WRITING)
+        if (sent_for(call)->stage >= HF_CALL_WRITING)
             return call;
     }
     return NULL;
@@ -237,7 +238,7 @@ void hf_session_timer(struct hf_session *session)
     bool waits = false;
     const struct hf_call *each;
     HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
-        waits |= stage_of(each) >= HF_CALL_QUEUED;
+        waits |= sent_for(each)->stage >= HF_CALL_QUEUED;
     }
     if (waits)
         hf_session_maybe_settle(session);

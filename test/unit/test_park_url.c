@@ -173,3 +173,28 @@ TEST(a_call_to_be_sent_anew_is_refused_when_its_server_is_removed)
     CHECK(error_of(s.client, 3) == -32602 && error_says(s.client, 3, "expired"));
     world_end(s.w);
 }
+
+/* It may be repeated, and so it waits for the next generation: but one had it. */
+TEST(the_retry_of_a_call_that_was_sent_and_waits_to_be_repeated_is_not_told_that_it_never_was)
+{
+    struct hf_settings settings = default_settings();
+    settings.retry = HF_RETRY_IDEMPOTENT;
+    struct scene s = { .w = world_new_with(usual_limits()) };
+    s.server = add_server(s.w, "s", settings);
+    manners_of(s.w, s.server)->tools =
+        "[{\"name\":\"echo\",\"annotations\":{\"idempotentHint\":true}}]";
+    settle(s.w);
+    s.client = open_client(s.w, s.server);
+    s.first = newest_child(s.w, s.server);
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    retries(s.client, 2, state_in(s.client, 1), YES);
+    REQUIRE(child_got(s.first, CALL) == 2);
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(s.first);
+    CHECK(status_of(s.server).waiting == 1 && answers_to(s.client, 2) == 0);
+    hf_session_give_up(s.client->session, s.w->now_ms);
+    settle(s.w);
+    CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "dispatched", "true"));
+    world_end(s.w);
+}
