@@ -213,7 +213,6 @@ void hf_call_timer(struct hf_call *call)
             "The call to \"%s\" was sent and did not answer in time (%s); it was cancelled, but it "
             "may have run. Check its effect before sending it again.",
             name, out_of_time ? "callTimeoutMs" : "waitMs, and its server read it only in part");
-        hf_ear_unsure(runtime, call);
         hf_check_maybe(runtime);
         return;
     }
@@ -402,7 +401,10 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     } else if (call->session) {
         hf_send_failure(call->session, call->via, call->client_id, error, &facts);
     }
+    struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
     hf_call_end(call);
+    if (hf_error_dispatched(error))
+        hf_ear_unsure(runtime, call);
 }
 
 void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
