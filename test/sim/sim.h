@@ -16,6 +16,7 @@
  *   cells.c     which state × event happened         policies.c   what clients may use
  *   modern_clients.c  clients of 2026-07-28          retries.c    how they come back, or not
  *   inquire.c   legacy servers that ask in calls     listens.c    subscriptions/listen
+ *   exam.c      a parked call and a listener, in calm, from end to end
  *
  * 1. One seed is one run: every choice comes from `struct sim`'s generator, and there is no real
  *    clock, no thread, no address in any decision.
