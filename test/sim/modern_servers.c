@@ -18,7 +18,7 @@ void modern_init(struct sim *sim, struct instance *instance)
                               : SPEAKS_LEGACY;
     instance->on_probe = (enum on_probe)below(sim, PROBE_KILLS + 1);
     instance->may_be_upgraded = may_be && chance(sim, 25);
-    instance->wants_input = (uint8_t)PICK(sim, 0, 10, 50);
+    instance->wants_input = (uint8_t)PICK(sim, 0, 30, 80);
     sim->stats->modern[MODERN_SERVERS] += instance->speaks != SPEAKS_LEGACY;
 }
 
@@ -249,6 +249,7 @@ void modern_say_input(struct sim *sim, struct child *child, const struct pending
     bool has_state = chance(sim, 70);
     unsigned count = 0;
     r->rounds = r->round + 1;
+    r->asked_id = p->id;
     hf_buf_add_str(&child->out, "\"resultType\":\"input_required\"");
     hf_buf_add_str(&child->out, ",\"inputRequests\":{");
     for (unsigned i = 0; i < 3; i++) {
@@ -267,12 +268,16 @@ void modern_say_input(struct sim *sim, struct child *child, const struct pending
     sim->stats->modern[MODERN_ROUNDS]++;
 }
 
-/* Every question of the round came back with an answer, and nothing else did. */
+/* Every question of the round came back with an answer, under another id, and nothing else did. */
 void modern_check_answers(struct sim *sim, const struct request *r, unsigned round,
                           const struct hf_msg *msg)
 {
     const struct hf_span answers = hf_json_get(msg->params, HF_SPAN("inputResponses"));
     unsigned count = 0;
+    int64_t id;
+    if (hf_json_int(msg->id, &id) && (uint64_t)id == r->asked_id)
+        sim_broken(sim, PROMISE_P5, "request %d came back under the id that was answered",
+                   r->number);
     for (struct hf_json_iter it = hf_json_iter(answers); answers.p && hf_json_next(&it);)
         count++;
     for (unsigned i = 0; i < r->asked; i++) {
@@ -289,8 +294,10 @@ void modern_check_answers(struct sim *sim, const struct request *r, unsigned rou
 
 bool modern_wants_input(struct sim *sim, const struct child *child, const struct request *r)
 {
-    const bool may_want = r->kind <= ASK_READ && r->target == child->instance && !child->is_sane;
-    return may_want && (r->rounds < 3 || chance(sim, 80)) &&
+    const bool may_want =
+        r->kind <= ASK_READ && r->target == child->instance && !(child->is_sane && r->is_modern);
+    const unsigned enough = child->is_sane ? 2 : 3;
+    return may_want && (r->rounds < enough || (!child->is_sane && chance(sim, 80))) &&
            chance(sim, child->instance->wants_input);
 }
 
@@ -304,7 +311,17 @@ void modern_add_tag(struct child *child)
                   child->era.listens[child->era.listen_count - 1]);
 }
 
-void modern_take_cancel(struct child *child, uint64_t id)
+/* Under an id that was taken back nobody hears anything any more. */
+static void say_stale(struct child *child, uint64_t id)
+{
+    hf_buf_printf(&child->out,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                  "\"params\":{\"uri\":\"res://%d/1\",\"_meta\":{\"" HF_META_LISTEN "\":%" PRIu64
+                  "}}}\n",
+                  child->instance->seat, id);
+}
+
+void modern_take_cancel(struct sim *sim, struct child *child, uint64_t id)
 {
     for (unsigned i = 0; i < child->era.listen_count; i++) {
         if (child->era.listens[i] != id)
@@ -312,6 +329,8 @@ void modern_take_cancel(struct child *child, uint64_t id)
         child->era.listen_count--;
         memmove(child->era.listens + i, child->era.listens + i + 1,
                 (child->era.listen_count - i) * sizeof *child->era.listens);
+        if (!sim->is_calm && chance(sim, 20))
+            say_stale(child, id);
         return;
     }
 }
@@ -366,7 +385,7 @@ void modern_say_listen_over(struct child *child, uint64_t id)
 
 static void end_listen(struct sim *sim, struct child *child, uint64_t id, int code)
 {
-    modern_take_cancel(child, id);
+    modern_take_cancel(sim, child, id);
     sim->stats->modern[MODERN_LISTENS_ENDED]++;
     if (code)
         talk_error(child, id, code);
@@ -452,6 +471,6 @@ void modern_take_request(struct sim *sim, struct child *child, struct pending pe
         return;
     }
     pending.what = SAY_INPUT;
-    pending.asks = modern_may_ask(sim, msg);
+    pending.asks = child->is_sane ? 0 : modern_may_ask(sim, msg);
     talk_owe(sim, child, pending, below(sim, child->is.delay_ms + 1));
 }

@@ -159,6 +159,8 @@ static void ask_for_input(struct sim *sim, struct exchange *x)
     serve_accept(sim, x);
     fault(sim, x, is_lost ? FAULT_INPUT_LOST : FAULT_INPUT);
     x->asked.what = SAY_INPUT;
+    if (x->wire->is_sane)
+        x->asked.asks = 0;
     x->is_stream = chance(sim, x->instance->host.streaming);
     plan(x, STEP_HEAD, 200, serve_latency(sim, x));
     if (!is_lost)

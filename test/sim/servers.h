@@ -46,7 +46,7 @@ bool modern_check_words(struct sim *sim, const struct child *child, const struct
                         int request);
 void modern_take_request(struct sim *sim, struct child *child, struct pending pending,
                          const struct hf_msg *msg);
-void modern_take_cancel(struct child *child, uint64_t id);
+void modern_take_cancel(struct sim *sim, struct child *child, uint64_t id);
 void modern_take_probe(struct sim *sim, struct child *child, struct pending pending);
 void modern_take_hello(struct sim *sim, struct child *child, struct pending pending);
 void modern_add_tag(struct child *child); /* of its newest subscription, into params */

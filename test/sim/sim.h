@@ -174,6 +174,8 @@ struct request {
     unsigned round;      /* that its last send answered; 0: none */
     unsigned asked;      /* keys of the newest round */
     unsigned comes_with; /* the round that another request of its client was asked in; 0: none */
+    uint64_t asked_id;   /* its id there, which its retry must not have */
+    unsigned refusals;   /* before it ran, by the revision: -32020 and -32022 */
 };
 
 /* Whoever has it: another server than its target may be asked, and then the next. */

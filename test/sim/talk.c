@@ -367,7 +367,7 @@ static void take_cancel(struct sim *sim, struct child *child, const struct hf_ms
     int64_t id;
     if (!hf_json_int(hf_json_get(msg->params, HF_SPAN("requestId")), &id))
         return;
-    modern_take_cancel(child, (uint64_t)id);
+    modern_take_cancel(sim, child, (uint64_t)id);
     const bool is_deaf = chance(sim, 30);
     for (unsigned i = 0; i < child->pending_count; i++)
         if (child->pending[i].id == (uint64_t)id) {
