@@ -105,7 +105,7 @@ static void add_pad(struct sim *sim, uint32_t n)
 static const char *const methods[] = {
     "tools/call",       "tools/call",          "tools/call",          "prompts/get",
     "resources/read",   "completion/complete", "resources/subscribe", "resources/unsubscribe",
-    "logging/setLevel", "x/unknown",
+    "logging/setLevel", "tasks/get",           "x/unknown",
 };
 
 static void add_params(struct sim *sim, const struct client *client, const struct request *r)
@@ -134,6 +134,10 @@ static void add_params(struct sim *sim, const struct client *client, const struc
         hf_buf_add_str(&sim->message, "},");
         break;
     case ASK_LEVEL: hf_buf_add_str(&sim->message, "\"level\":\"info\","); break;
+    case ASK_TASK:
+        hf_buf_printf(&sim->message, "\"taskId\":\"t%d.%d\",", (int)(target - sim->instances),
+                      r->task);
+        break;
     case ASK_UNKNOWN: break;
     default:
         hf_buf_printf(&sim->message, "\"uri\":\"%s://%d/1\",", r->by_template ? "tpl" : "res",
@@ -147,6 +151,7 @@ static bool is_repeatable(const struct request *r)
 {
     switch (r->kind) {
     case ASK_PROMPT:
+    case ASK_TASK:
     case ASK_READ:
     case ASK_COMPLETE: return true;
     case ASK_IDEM: return r->target->settings.retry == HF_RETRY_IDEMPOTENT;
@@ -209,6 +214,7 @@ static struct request *add_call(struct sim *sim, struct client *client, enum req
     r->variant = client->variant[target - sim->instances];
     r->pad = chance(sim, 80) ? 0 : below(sim, PICK(sim, 300, 3000));
     r->by_template = chance(sim, 20);
+    r->task = client->task;
     r->brings_answers = r->is_modern && !sim->in_exam && chance(sim, 15);
     sim->stats->calls++;
     add_request(sim, r, methods[kind]);
@@ -489,6 +495,10 @@ static void call_some(struct sim *sim, struct client *client)
         kind = (enum request_kind)(ASK_PROMPT + below(sim, ASK_UNKNOWN - ASK_PROMPT + 1));
     if (client->is_modern && !modern_knows(kind) && chance(sim, 80))
         kind = ASK_READ;
+    if (kind == ASK_TASK && client->task_of)
+        target = client->task_of;
+    else if (kind == ASK_TASK)
+        kind = ASK_IDEM;
     if (!target)
         return;
     const size_t i = (size_t)(target - sim->instances);

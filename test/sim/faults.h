@@ -97,7 +97,8 @@ enum { VERB_COUNT = HF_POST_GOODBYE + 1 };
     X(LISTENS, "listens")                                                                          \
     X(ACKNOWLEDGED, "of which acknowledged")                                                       \
     X(LISTENS_ENDED, "refused or ended by the server")                                             \
-    X(UPDATES, "updates of resources somebody follows")
+    X(UPDATES, "updates of resources somebody follows")                                            \
+    X(TASKS, "tasks asked for")
 #define MODERN_ENUM(id, name) MODERN_##id,
 enum modern { MODERN(MODERN_ENUM) MODERN_COUNT };
 

@@ -106,6 +106,10 @@ static void judge_result(struct sim *sim, struct request *r, const struct hf_msg
         sim_broken(sim, PROMISE_P3, "request %d succeeded and never ran", r->number);
     if (r->effects > 1 && !r->repeatable)
         sim_broken(sim, PROMISE_P2, "request %d succeeded and ran %u times", r->number, r->effects);
+    if (hf_json_get(msg->result, HF_SPAN("task")).p) {
+        sim->clients[r->client].task = r->number;
+        sim->clients[r->client].task_of = r->sent_to;
+    }
     const struct child *holder = r->holder;
     sim->stats->answers_after_death +=
         holder && holder->serial == r->holder_serial && holder->life == DEAD;
@@ -267,6 +271,9 @@ static void judge_error(struct sim *sim, struct request *r, const struct hf_msg 
     count_code(sim, (int32_t)told.code);
     if (told.code <= -31001 && told.code >= -31010)
         judge_ours(sim, r, &told);
+    if (told.code == -32602 && r->kind == ASK_TASK && !r->target->removed && !r->is_forbidden)
+        sim_broken(sim, PROMISE_P6, "request %d: nobody knows who made the task any more",
+                   r->number);
     if (told.code == -32602 && r->knew_its_name && !r->target->removed && r->kind <= ASK_GIVEN)
         sim_broken(sim, PROMISE_P6, "request %d: a name that was given is not known any more",
                    r->number);

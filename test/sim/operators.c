@@ -128,6 +128,7 @@ struct instance *operator_add(struct sim *sim, int seat)
     instance->lists_prompts = chance(sim, 70);
     instance->lists_resources = chance(sim, 50);
     instance->has_logging = chance(sim, 50);
+    instance->has_tasks = chance(sim, 50);
     instance->close_ms = close_bound(&instance->settings);
     instance->is_remote = chance(sim, 50);
     if (instance->is_remote)

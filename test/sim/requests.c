@@ -29,6 +29,9 @@ void request_leaves(struct sim *sim, struct child *child, int number)
         r->byte_taken = r->may_have_arrived = false;
     }
     r->sends++;
+    if (r->kind == ASK_TASK && child->instance != r->target)
+        sim_broken(sim, PROMISE_P6, "request %d asks for a task that another server made", number);
+    sim->stats->modern[MODERN_TASKS] += r->kind == ASK_TASK;
     const struct client *client = &sim->clients[r->client];
     const bool is_there = r->state == OPEN; /* else another may have come in its place */
     if (is_there && (!policy_allows(client, child->instance, NULL) ||

@@ -107,6 +107,7 @@ enum request_kind {
     ASK_SUBSCRIBE,
     ASK_UNSUBSCRIBE,
     ASK_LEVEL,
+    ASK_TASK, /* what became of one that it was told of */
     ASK_UNKNOWN,
     ASK_LIST,
     ASK_INITIALIZE,
@@ -134,7 +135,7 @@ struct request {
     bool is_modern;    /* it introduces itself */
     unsigned able;     /* bits: what its client can be asked */
     uint32_t pad;      /* bytes in its arguments */
-    int variant;
+    int variant, task; /* of its target: the call that made it */
     bool by_template;
     /* what was asked in the middle of it */
     bool brings_answers; /* to what nobody has asked yet */
@@ -243,10 +244,11 @@ struct instance {             /* one configured server, from add to forget */
     enum speaks speaks; /* the program as it is installed now */
     enum on_probe on_probe;
     bool may_be_upgraded; /* to the other era, or back */
-    uint8_t wants_input;  /* percent of calls that it answers with a question first */
-    unsigned variant;     /* of its tools */
-    uint64_t close_ms;    /* the longest it may take to go, by any settings it had */
-    uint64_t off_by_ms;   /* disabled: when it must be off; 0: it is not going */
+    bool has_tasks;
+    uint8_t wants_input; /* percent of calls that it answers with a question first */
+    unsigned variant;    /* of its tools */
+    uint64_t close_ms;   /* the longest it may take to go, by any settings it had */
+    uint64_t off_by_ms;  /* disabled: when it must be off; 0: it is not going */
     bool forgotten;
     struct { /* what the last event left */
         const struct hf_part *parts[HF_PART_COUNT];
@@ -418,6 +420,8 @@ struct client {
     unsigned news[HF_PART_COUNT];  /* in this event */
     bool had_list[HF_PART_COUNT];  /* before this event */
     bool had_given[HF_PART_COUNT]; /* the same, greeted or not */
+    int task;                      /* the last that it was told of */
+    struct instance *task_of;      /* NULL: it was told of none */
     bool knows[INSTANCES];         /* was given names of that server */
     int variant[INSTANCES];        /* of its tools, as last given; -1: not on the first page */
 };

@@ -80,6 +80,8 @@ static void add_capabilities(const struct child *child, struct hf_buf *out)
         hf_buf_add_str(out, ",\"resources\":{\"subscribe\":true}");
     if (i->has_logging)
         hf_buf_add_str(out, ",\"logging\":{}");
+    if (i->has_tasks)
+        hf_buf_add_str(out, ",\"tasks\":{}");
     hf_buf_add_char(out, '}');
 }
 
@@ -144,6 +146,9 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     case SAY_LIST: add_list(sim, child, p); break;
     case SAY_RESULT:
         hf_buf_printf(&child->out, "\"id\":7,\"_k\":%d,\"from\":%u", p->request, child->serial);
+        if (r && r->kind <= ASK_GIVEN && child->instance->has_tasks && p->request % 3 == 0)
+            hf_buf_printf(&child->out, ",\"task\":{\"taskId\":\"t%d.%d\"}",
+                          (int)(child->instance - sim->instances), p->request);
         break;
     case SAY_NO_HELLO:
     case SAY_DONE: break;
