@@ -7,8 +7,7 @@
  *   hosts.c     exchanges with remote servers        serve.c      what those answer
  *   posts.c     what is sent to them                 updates.c    who hears of their resources
  *   meddle.c    how those forget and restart         faults.c     which faults happened
- *   modern_servers.c  what modern ones say, and on what terms
- *   modern_servers_http.c  the same for remote ones
+ *   modern_servers.c, modern_servers_http.c  what modern ones say, and on what terms
  *   asking.c    what clients ask                     clients.c    how they come, go and get
  *   vias.c      clients over HTTP                    operators.c  settings and switches
  *   requests.c  who was sent, read and ran each      judge.c      what a client is told of it
@@ -462,7 +461,7 @@ struct sim {
     } stale;
     struct {                              /* of a resource, in this event; bits: clients */
         const struct hf_runtime *runtime; /* NULL: none */
-        unsigned due, heard;
+        unsigned may, due, heard;
     } update;
     struct { /* before a server's exit on the question which era it speaks */
         struct hf_server *server;

@@ -15,18 +15,21 @@ static bool follows(const struct hf_session *session, const struct hf_server *se
     return false;
 }
 
-/* Its modern server tags what it says with the subscription that it is for; without one, or under
- * one that has ended, it says nothing that counts. */
-static bool is_heard(const struct hf_runtime *runtime, struct hf_span text)
+/* A modern server tags what it says with the subscription that it is for. Without a tag it need not
+ * be heard; under one that has ended it must not be. */
+static void read_tag(const struct hf_runtime *runtime, struct hf_span text, bool *ret_may,
+                     bool *ret_must)
 {
     int64_t id;
     const struct hf_span tag = hf_json_path(
         text, 3,
         (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
-    if (!hf_json_int(tag, &id))
-        return !runtime->is_modern;
-    return (runtime->ear.call && runtime->ear.call->id == (uint64_t)id) ||
-           (runtime->ear.next && runtime->ear.next->id == (uint64_t)id);
+    const bool is_tagged = hf_json_int(tag, &id);
+    const struct hf_ear *ear = &runtime->ear;
+    const bool is_open = is_tagged && ((ear->call && ear->call->id == (uint64_t)id) ||
+                                       (ear->next && ear->next->id == (uint64_t)id));
+    *ret_may = is_open || !is_tagged;
+    *ret_must = is_open || (!is_tagged && !runtime->is_modern);
 }
 
 void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_span text)
@@ -39,14 +42,18 @@ void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_
         return;
     const struct instance *instance = hf_server_shell(runtime->server);
     sim->update.runtime = runtime;
-    sim->update.due = sim->update.heard = 0;
-    for (int c = 0; c < CLIENTS && is_heard(runtime, text); c++) {
+    sim->update.due = sim->update.may = sim->update.heard = 0;
+    bool may, must;
+    read_tag(runtime, text, &may, &must);
+    for (int c = 0; c < CLIENTS && may; c++) {
         const struct hf_session *session = sim->clients[c].session;
         if (session && session->has_greeted && (!slot->owner || slot->owner == session) &&
             hf_session_uses(session, runtime->server) &&
             follows(session, runtime->server, instance->seat))
-            sim->update.due |= 1u << c;
+            sim->update.may |= 1u << c;
     }
+    if (must)
+        sim->update.due = sim->update.may;
     sim->stats->modern[MODERN_UPDATES] += runtime->is_modern && sim->update.due;
 }
 
@@ -61,7 +68,7 @@ void update_heard(struct sim *sim, const struct client *client)
     }
     sim->update.heard |= bit;
     const bool is_alone = client->only && !runtime->is_modern; /* there all it says passes */
-    if (!(sim->update.due & bit) && !is_alone)
+    if (!(sim->update.may & bit) && !is_alone)
         sim_broken(sim, PROMISE_P6, "client %d hears of a resource that it does not follow",
                    (int)(client - sim->clients));
 }
