@@ -145,7 +145,11 @@ static bool refuses_headers(struct sim *sim, struct exchange *x)
     const bool is_put =
         r && r->kind == ASK_PUT && r->target == x->instance && x->instance->lists_tools;
     const bool lacks = is_put && x->instance->variant & 1 && !x->has_param;
-    if (!lacks && !(is_put && x->wire && chance(sim, x->wire->is.evil / 8)))
+    /* who refused it once without a reason is likely to do it again */
+    const uint32_t lies = !x->wire || x->wire->is_sane ? 0
+                          : r && r->refusals           ? 70
+                                                       : x->wire->is.evil / 8;
+    if (!lacks && !(is_put && chance(sim, lies)))
         return false;
     fault(sim, x, lacks ? FAULT_MISMATCH : FAULT_MISMATCH_LIE);
     if (x->post)
