@@ -311,6 +311,19 @@ void modern_add_tag(struct child *child)
                   child->era.listens[child->era.listen_count - 1]);
 }
 
+static bool drop_listen(struct child *child, uint64_t id)
+{
+    for (unsigned i = 0; i < child->era.listen_count; i++) {
+        if (child->era.listens[i] != id)
+            continue;
+        child->era.listen_count--;
+        memmove(child->era.listens + i, child->era.listens + i + 1,
+                (child->era.listen_count - i) * sizeof *child->era.listens);
+        return true;
+    }
+    return false;
+}
+
 /* Under an id that was taken back nobody hears anything any more. */
 static void say_stale(struct child *child, uint64_t id)
 {
@@ -323,16 +336,8 @@ static void say_stale(struct child *child, uint64_t id)
 
 void modern_take_cancel(struct sim *sim, struct child *child, uint64_t id)
 {
-    for (unsigned i = 0; i < child->era.listen_count; i++) {
-        if (child->era.listens[i] != id)
-            continue;
-        child->era.listen_count--;
-        memmove(child->era.listens + i, child->era.listens + i + 1,
-                (child->era.listen_count - i) * sizeof *child->era.listens);
-        if (!sim->is_calm && chance(sim, 20))
-            say_stale(child, id);
-        return;
-    }
+    if (drop_listen(child, id) && !sim->is_calm && chance(sim, 20))
+        say_stale(child, id);
 }
 
 void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id)
@@ -385,7 +390,7 @@ void modern_say_listen_over(struct child *child, uint64_t id)
 
 static void end_listen(struct sim *sim, struct child *child, uint64_t id, int code)
 {
-    modern_take_cancel(sim, child, id);
+    (void)drop_listen(child, id);
     sim->stats->modern[MODERN_LISTENS_ENDED]++;
     if (code)
         talk_error(child, id, code);

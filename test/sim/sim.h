@@ -317,7 +317,7 @@ struct child {
     unsigned subscribed; /* bits: to the resource of which server */
     enum speaks speaks;  /* as installed when it was started */
     struct {
-        bool is_modern, was_greeted; /* said that it is; was sent initialize */
+        bool is_modern, was_greeted, has_said_hello; /* said it is; was sent, answered initialize */
         bool died_of_probe, refused_listen;
         bool was_deaf;                 /* a subscription ended that was not replaced yet */
         uint64_t listens[LISTENS_MAX]; /* the newest last */

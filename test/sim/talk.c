@@ -140,7 +140,10 @@ static void say_result(struct sim *sim, struct child *child, const struct pendin
     if (p->is_modern && p->what != SAY_INPUT)
         hf_buf_printf(&child->out, "\"resultType\":\"complete\"%s", p->what == SAY_DONE ? "" : ",");
     switch (p->what) {
-    case SAY_HELLO: add_hello(child, &child->out); break;
+    case SAY_HELLO:
+        child->era.has_said_hello = true;
+        add_hello(child, &child->out);
+        break;
     case SAY_DISCOVER: add_discover(child); break;
     case SAY_INPUT: modern_say_input(sim, child, p); break;
     case SAY_LIST: add_list(sim, child, p); break;
@@ -455,7 +458,10 @@ void talk_receive(struct sim *sim, struct child *child, struct hf_span text, int
         sim_broken(sim, PROMISE_INNER, "a server was sent a client's own id");
     listen_subscribed(child, &msg);
     const struct pending pending = talk_asked(method, (uint64_t)id, request);
-    if (hf_era_is_modern(&msg) && method != HF_METHOD_DISCOVER && child->speaks != SPEAKS_LEGACY)
+    /* one of both eras that was greeted speaks the older one on this connection, whoever asks */
+    const bool is_modern = hf_era_is_modern(&msg) && child->speaks != SPEAKS_LEGACY &&
+                           !child->era.has_said_hello && method != HF_METHOD_DISCOVER;
+    if (is_modern)
         modern_take_request(sim, child, pending, &msg);
     else
         talk_take_request(sim, child, pending, &msg);
