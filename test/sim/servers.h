@@ -7,6 +7,16 @@
 
 #include "sim.h"
 
+/* operators.c */
+extern const char *const seat_names[SERVERS];
+struct hf_settings operator_settings(struct sim *sim);
+struct personality operator_personality(struct sim *sim); /* of a child */
+struct instance *operator_add(struct sim *sim, int seat);
+void operator_act(struct sim *sim);
+void operator_do(struct sim *sim, struct instance *instance, enum hf_op op);
+void operator_change(struct sim *sim, struct instance *instance, struct hf_settings settings,
+                     bool restart); /* its problem, if it had one, is solved */
+
 /* world.c */
 struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime);
 void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect);

@@ -566,16 +566,6 @@ void judge_answer(struct sim *sim, struct request *request, const struct hf_msg 
 void judge_call(struct sim *sim, struct request *request, const struct hf_msg *msg); /* its end */
 uint64_t hash_of(struct hf_span text);                                               /* never 0 */
 
-/* operators.c */
-extern const char *const seat_names[SERVERS];
-struct hf_settings operator_settings(struct sim *sim);
-struct personality operator_personality(struct sim *sim); /* of a child */
-struct instance *operator_add(struct sim *sim, int seat);
-void operator_act(struct sim *sim);
-void operator_do(struct sim *sim, struct instance *instance, enum hf_op op);
-void operator_change(struct sim *sim, struct instance *instance, struct hf_settings settings,
-                     bool restart); /* its problem, if it had one, is solved */
-
 /* checks.c */
 void check_before(struct sim *sim, struct hf_runtime *runtime);
 void check_after(struct sim *sim);
