@@ -93,7 +93,8 @@ void hf_ear_unsubscribed(struct hf_runtime *runtime, struct hf_span uri)
 
 void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call)
 {
-    if (!runtime || runtime->is_modern || call->method->id != HF_METHOD_UNSUBSCRIBE)
+    if (!runtime || runtime->is_frozen || runtime->is_modern ||
+        call->method->id != HF_METHOD_UNSUBSCRIBE)
         return;
     hf_ear_unsubscribed(runtime, call->uri);
     hf_ears_review(runtime->server->engine);

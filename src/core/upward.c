@@ -158,6 +158,11 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
         hf_tell(runtime, hf_keep(engine, &draft));
         return;
     }
+    if (runtime->is_modern) { /* it asks by answering, and over HTTP it would take no answer */
+        if (!runtime->is_remote)
+            hf_tell_error(runtime, msg->id, -32601, "there are no such requests in this revision");
+        return;
+    }
     struct hf_session *session = client_of(runtime, origin);
     if (!session) {
         hf_tell_error(runtime, msg->id, -32603,

@@ -201,3 +201,19 @@ TEST(an_answer_that_is_too_large_ends_the_call)
     CHECK(is_unknown(s.client, 1, "max_message_bytes") && child_got(s.first, CALL) == 1);
     end(&s);
 }
+
+/* ---- asked in the older way ---- */
+
+TEST(a_modern_server_that_sends_requests_is_told_that_there_are_none)
+{
+    struct scene s = modern_server();
+    client_calls(s.client, 1, "echo");
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}");
+    CHECK(heard(s.client, "roots/list") == 0);
+    const struct hf_msg *told = &s.first->got.items[s.first->got.count - 1].msg;
+    CHECK(told->kind == HF_MSG_ERROR && hf_span_is(told->id, "\"q\""));
+    CHECK(span_has(told->error, "-32601"));
+    child_answers(s.first, CALL, DONE);
+    CHECK(has_result(s.client, 1));
+    end(&s);
+}
