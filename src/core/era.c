@@ -38,7 +38,7 @@ static bool is_empty(struct hf_span object)
 static struct hf_insert insert(struct hf_span text, const char *at, struct hf_buf *bytes)
 {
     const size_t length = hf_buf_len(bytes);
-    struct hf_insert made = { (size_t)(at - text.p), NULL, length };
+    struct hf_insert made = { .at = (size_t)(at - text.p), .length = length };
     if (length)
         made.bytes = hf_span_dup(hf_buf_span(bytes));
     hf_buf_done(bytes);
@@ -92,6 +92,37 @@ void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra
     if (hf_buf_len(&first) && !is_empty(params))
         hf_buf_add_char(&first, ',');
     ret[0] = insert(text, params.p + 1, &first);
+}
+
+static bool is_introduction(struct hf_span key)
+{
+    static const char *const names[] = { HF_META_VERSION, HF_META_CAPABLE, HF_META_CLIENT,
+                                         HF_META_LEVEL };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hf_json_key_is(key, hf_span_of(names[i])))
+            return true;
+    return false;
+}
+
+void hf_era_strip(struct hf_span text, struct hf_span token, struct hf_span by,
+                  struct hf_insert ret[HF_INSERTS_MAX])
+{
+    const struct hf_span meta =
+        hf_json_path(text, 2, (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta") });
+    struct hf_buf left = draft();
+    ret[0] = ret[1] = (struct hf_insert) { 0 };
+    hf_buf_add_char(&left, '{');
+    for (struct hf_json_iter it = hf_json_iter(meta); hf_json_next(&it);) {
+        if (is_introduction(it.key))
+            continue;
+        hf_buf_add_str(&left, hf_buf_len(&left) > 1 ? ",\"" : "\"");
+        hf_buf_add(&left, it.key);
+        hf_buf_add_str(&left, "\":");
+        hf_buf_add(&left, token.p && it.value.p == token.p ? by : it.value);
+    }
+    hf_buf_add_char(&left, '}');
+    ret[0] = insert(text, meta.p, &left);
+    ret[0].replaces = meta.n;
 }
 
 size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX])

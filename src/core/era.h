@@ -41,12 +41,19 @@ struct hf_insert { /* bytes to be put into a text, at this place of it */
     size_t at;
     char *bytes; /* owned; NULL: nothing */
     size_t length;
+    size_t replaces; /* this many bytes of the text */
 };
 enum { HF_INSERTS_MAX = 2 };
 /* Where the members of a modern `_meta`, and members of `params` beside it (`extra`, without
  * braces, may be empty), go into a request that has none of them yet. `ret` in the order of the
  * text. */
 void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra,
+                  struct hf_insert ret[HF_INSERTS_MAX]);
+
+/* The other way: `_meta` without the members that make a request modern. A server of both eras
+ * would take it for a modern one in the middle of its session. `token` (raw, in the text; p NULL:
+ * none) is the progress token of the client, and `by` stands in its place. */
+void hf_era_strip(struct hf_span text, struct hf_span token, struct hf_span by,
                   struct hf_insert ret[HF_INSERTS_MAX]);
 
 size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX]); /* bytes */

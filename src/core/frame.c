@@ -52,26 +52,35 @@ static void dress(struct hf_call *call)
     hf_buf_done(&meta);
 }
 
+/* Towards a legacy server a modern client's request loses the introduction that it brought. */
+static void strip(struct hf_call *call)
+{
+    const size_t before = hf_era_weight(call->inserts);
+    hf_era_undress(call->inserts);
+    hf_era_strip((struct hf_span) { call->text, call->text_length }, call->token, call->digits,
+                 call->inserts);
+    hf_call_weigh(call, before, hf_era_weight(call->inserts));
+}
+
 /* All that differs on the way out, in the order of the text. */
 static unsigned collect_cuts(const struct hf_call *call, bool is_dressed,
                              struct hf_cut cuts[HF_CUTS_MAX])
 {
     unsigned count = 0, next = 0;
-    for (unsigned i = 0; i < call->cut_count; i++) {
-        for (; is_dressed && next < HF_INSERTS_MAX && call->inserts[next].at <= call->cuts[i].at;
-             next++)
-            if (call->inserts[next].bytes)
-                cuts[count++] =
-                    (struct hf_cut) { call->inserts[next].at,
-                                      0,
-                                      { call->inserts[next].bytes, call->inserts[next].length } };
-        cuts[count++] = call->cuts[i];
+    size_t done = 0; /* up to here the text is replaced already */
+    for (unsigned i = 0; i <= call->cut_count; i++) {
+        const size_t at = i < call->cut_count ? call->cuts[i].at : call->text_length;
+        for (; is_dressed && next < HF_INSERTS_MAX && call->inserts[next].at <= at; next++) {
+            const struct hf_insert *insert = &call->inserts[next];
+            if (!insert->bytes)
+                continue;
+            cuts[count++] =
+                (struct hf_cut) { insert->at, insert->replaces, { insert->bytes, insert->length } };
+            done = insert->at + insert->replaces;
+        }
+        if (i < call->cut_count && at >= done)
+            cuts[count++] = call->cuts[i];
     }
-    for (; is_dressed && next < HF_INSERTS_MAX; next++)
-        if (call->inserts[next].bytes)
-            cuts[count++] = (struct hf_cut) {
-                call->inserts[next].at, 0, { call->inserts[next].bytes, call->inserts[next].length }
-            };
     return count;
 }
 
@@ -83,10 +92,12 @@ void hf_frame_build(struct hf_call *call)
     frame->length = frame->sent = 0;
     size_t from = 0;
     struct hf_cut cuts[HF_CUTS_MAX];
-    const bool is_dressed = call->runtime->is_modern && call->session && !call->is_modern;
+    const bool is_dressed = call->session && call->runtime->is_modern != call->is_modern;
     hf_call_weigh(call, call->intro, 0);
     call->intro = 0;
-    if (is_dressed)
+    if (is_dressed && call->is_modern)
+        strip(call);
+    else if (is_dressed)
         dress(call);
     const unsigned cut_count = collect_cuts(call, is_dressed, cuts);
     for (unsigned i = 0; i < cut_count; i++) {

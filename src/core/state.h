@@ -115,7 +115,7 @@ struct hf_call {
     struct hf_input *input;      /* its modern server asked its legacy client; NULL: never */
     size_t held;                 /* bytes of it in engine->held_bytes */
     size_t intro;                /* of those, for what is added when it is first sent */
-    struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a modern server, if it is legacy */
+    struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a server of the other era */
     struct hf_cut cuts[3];
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */

@@ -191,3 +191,23 @@ TEST(an_error_whose_code_is_another_in_the_revision_keeps_everything_else)
                      "\"a:1\"}}"));
     world_end(s.w);
 }
+
+/* A server of both eras would take it for a modern request in the middle of its session. */
+TEST(a_legacy_server_gets_a_modern_request_without_its_introduction_and_with_the_rest_as_it_was)
+{
+    struct scene s = scene();
+    struct client *c = modern_client(&s);
+    call(c, 1,
+         ",\"io.modelcontextprotocol/logLevel\":\"info\" , \"progressToken\" : "
+         "\"p\",\"trace\":[1.0]");
+    const struct message *got = child_last(s.first, "tools/call");
+    REQUIRE(got);
+    CHECK(!span_has(got->msg.text, "io.modelcontextprotocol"));
+    CHECK(span_has(got->msg.text, "\"trace\":[1.0]") && !span_has(got->msg.text, "\"p\""));
+    CHECK(span_has(got->msg.params, "\"name\":\"echo\""));
+    child_answers(s.first, "tools/call", "{}");
+    CHECK(has_result(c, 1));
+    call(c, 2, "");
+    CHECK(span_has(child_last(s.first, "tools/call")->msg.text, "\"_meta\":{}"));
+    world_end(s.w);
+}
