@@ -383,7 +383,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
         const bool is_asked = call->input && call->stage < HF_CALL_WRITING;
         facts.generation = is_asked                        ? call->input->generation
                            : call->runtime                 ? call->runtime->generation
-                           : call->stage == HF_CALL_JOINED ? call->park->generation
+                           : call->stage == HF_CALL_JOINED ? hf_park_generation(call->park)
                                                            : server->generation;
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_call_retry_after_ms(call);

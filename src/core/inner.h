@@ -282,6 +282,7 @@ static inline uint64_t hf_call_via(const struct hf_call *call)
 /* park.c, for park_ask.c and retry.c */
 struct hf_park *hf_park_new(struct hf_call *call);
 struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
+uint64_t hf_park_generation(const struct hf_park *park);     /* that has its call, or had it last */
 bool hf_park_is_asked(const struct hf_park *park);           /* and not answered yet */
 bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes);
 void hf_park_keep(struct hf_park *park, size_t bytes);

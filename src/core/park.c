@@ -20,6 +20,12 @@ struct hf_round *hf_park_newest(const struct hf_park *park)
     return hf_list_empty(&park->rounds) ? NULL : HF_ITEM(park->rounds.prev, struct hf_round, link);
 }
 
+uint64_t hf_park_generation(const struct hf_park *park)
+{
+    const struct hf_call *call = park->call;
+    return call && call->runtime ? call->runtime->generation : park->generation;
+}
+
 bool hf_park_is_asked(const struct hf_park *park)
 {
     const struct hf_round *round = hf_park_newest(park);

@@ -133,6 +133,22 @@ TEST(a_call_to_be_sent_anew_that_waits_when_its_client_finishes_was_never_sent)
     world_end(s.w);
 }
 
+TEST(a_retry_names_the_generation_to_which_its_call_was_sent_anew)
+{
+    struct scene s = modern_scene();
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    child_dies(s.first);
+    advance(s.w, 30000);
+    retries(s.client, 2, state, YES);
+    REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
+    hf_session_finish(s.client->session, s.w->now_ms);
+    advance(s.w, 10000);
+    CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "generation", "2"));
+    world_end(s.w);
+}
+
 TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
 {
     static const char request[] =
