@@ -208,6 +208,16 @@ static bool is_listened_for(const struct sim *sim, const struct child *child)
     return false;
 }
 
+/* When that is answered, it is asked for again what others listen for. */
+static bool is_unsubscribing(const struct sim *sim, const struct child *child)
+{
+    for (int i = 0; i < sim->request_count; i++)
+        if (sim->requests[i].kind == ASK_UNSUBSCRIBE && sim->requests[i].state == OPEN &&
+            sim->requests[i].holder_serial == child->serial)
+            return true;
+    return false;
+}
+
 /* In calm: every server that can tell of its resource was asked to, if somebody listens for it. */
 void listens_check_servers(struct sim *sim)
 {
@@ -217,7 +227,8 @@ void listens_check_servers(struct sim *sim)
         if (!runtime || (child->is_remote && !runtime->is_modern) || !runtime->has_subscribe ||
             runtime != runtime->slot->current || child->era.refused_listen)
             continue;
-        if (!(child->subscribed >> child->instance->seat & 1) && is_listened_for(sim, child))
+        if (!(child->subscribed >> child->instance->seat & 1) && is_listened_for(sim, child) &&
+            !is_unsubscribing(sim, child))
             sim_broken(sim, PROMISE_CALM, "child %u was not asked for what clients listen for",
                        child->serial);
     }
