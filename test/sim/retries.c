@@ -5,6 +5,11 @@
 
 static const struct hf_span our_seal = { "hf1.", 4 };
 
+static bool is_sealed(struct hf_span state)
+{
+    return state.n > 6 && hf_span_starts(hf_span_from(state, 1), our_seal);
+}
+
 static struct request *root_of(struct sim *sim, const struct request *r)
 {
     return &sim->requests[r->root];
@@ -320,9 +325,11 @@ static void judge_told(struct sim *sim, struct request *r, const struct hf_msg *
 {
     struct question *question = &sim->questions[r->question];
     struct request *root = root_of(sim, r);
+    const struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
+    if (is_question && root->rounds && !is_sealed(state))
+        return; /* it was sent anew, and its server had become a modern one, which asks itself */
     if (is_question)
         take_question(sim, r, msg);
-    const struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
     if (is_question && hf_json_string_is(state, hf_span_of(question->state))) {
         if (r->retry != RETRY_PART || question->by >= 0)
             sim_broken(sim, PROMISE_P1, "request %d answers all, and is asked again", r->number);
@@ -409,10 +416,9 @@ bool retry_judge(struct sim *sim, struct request *r, const struct hf_msg *msg, i
     const bool is_question = hf_json_string_is(hf_json_get(msg->result, HF_SPAN("resultType")),
                                                HF_SPAN("input_required"));
     const struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
-    const bool is_sealed = state.n > 6 && hf_span_starts(hf_span_from(state, 1), our_seal);
     if (r->retry)
         judge_retry(sim, r, msg, code, is_question);
-    else if (is_question && !is_sealed)
+    else if (is_question && !is_sealed(state))
         pass_question(sim, r, msg, state);
     else if (is_question)
         take_question(sim, r, msg);
