@@ -151,8 +151,7 @@ test('the_first_list_waits_for_a_server_that_is_still_starting', async (t) => {
 });
 
 test('a_list_that_waited_in_vain_is_empty_and_corrected_when_the_server_comes', async (t) => {
-  const hf = run(t, { options: [...SOON, '--list-wait-ms', '150', '--reconnect-first-attempts', '-1'] });
-  hf.server.failStarts();
+  const hf = run(t, { failsStarts: true, options: [...SOON, '--list-wait-ms', '150', '--reconnect-first-attempts', '-1'] });
   await hf.initialize();
   assert.deepEqual(await hf.toolNames(), []);
   hf.server.failStarts(false);

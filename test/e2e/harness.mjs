@@ -373,9 +373,10 @@ export class Holdfast extends Peer {
 }
 
 /** `holdfast run OPTIONS -- effects FLAGS`, not yet initialized. */
-export function run(t, { options = [], flags = [], env = {}, program = HOLDFAST, command, name = 'effects' } = {}) {
+export function run(t, { options = [], flags = [], env = {}, program = HOLDFAST, command, name = 'effects', failsStarts = false } = {}) {
   const dir = scratch();
   const server = new Server(dir, name, flags);
+  if (failsStarts) server.failStarts(); // before anybody starts it
   const args = ['run', '--name', name, ...options, '--', ...(command ?? [server.command, ...server.args])];
   return new Holdfast(t, dir, { [name]: server }, program, args, env);
 }

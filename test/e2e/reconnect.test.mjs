@@ -54,8 +54,7 @@ test('the_call_budget_covers_the_wait_for_a_server_that_is_down', async (t) => {
 });
 
 test('a_server_that_never_started_has_its_own_budget', async (t) => {
-  const hf = run(t, { options: [...SOON, '--reconnect-first-attempts', '3', '--reconnect-probe-ms', '0', '--list-wait-ms', '100'] });
-  hf.server.failStarts();
+  const hf = run(t, { failsStarts: true, options: [...SOON, '--reconnect-first-attempts', '3', '--reconnect-probe-ms', '0', '--list-wait-ms', '100'] });
   await hf.initialize();
   // the first start also asked which era it speaks: a server that may not bear the question is not charged for it
   await until(() => hf.server.starts().length === 4, 'a question and three attempts');
@@ -244,8 +243,7 @@ test('a_command_that_cannot_start_is_named_in_the_error_and_works_once_it_is_the
 });
 
 test('the_last_words_on_stderr_are_part_of_the_error', async (t) => {
-  const hf = run(t, { options: [...SOON, '--reconnect-first-attempts', '2', '--reconnect-probe-ms', '0', '--list-wait-ms', '100'] });
-  hf.server.failStarts();
+  const hf = run(t, { failsStarts: true, options: [...SOON, '--reconnect-first-attempts', '2', '--reconnect-probe-ms', '0', '--list-wait-ms', '100'] });
   await hf.initialize();
   const told = await until(async () => {
     const answer = await hf.call('effect', { key: 'no' });
