@@ -166,8 +166,8 @@ static void give_up(struct hf_call *call)
 void hf_session_give_up(struct hf_session *session, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
-    while (!hf_list_empty(&session->calls))
-        give_up(HF_LIST_FIRST(&session->calls, struct hf_call, in_session));
+    for (struct hf_call *call; (call = HF_LIST_FIRST(&session->calls, struct hf_call, in_session));)
+        give_up(call);
 }
 
 /* ---- finishing: it sends nothing more, and still reads ---- */
