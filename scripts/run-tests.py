@@ -10,7 +10,7 @@ import concurrent.futures, glob, json, os, re, subprocess, sys, time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.chdir(ROOT)
 NODE = "build/npm/node_modules/.bin/node" if os.path.exists("build/npm/node_modules/.bin/node") else "node"
-LIMIT_S = 600
+LIMIT_S = 1500
 TAP = re.compile(r"^(\s*)(not )?ok \d+(?: - (.*?))?\s*(?:# (SKIP|TODO).*)?$")
 
 
