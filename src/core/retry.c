@@ -178,8 +178,13 @@ static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_
                   const struct hf_msg *msg, struct hf_span responses, bool is_first)
 {
     const bool is_aside = park->call->stage == HF_CALL_ASKING;
-    if ((is_aside && !find_place(park, msg)) || !join(park, method, msg))
+    if (is_aside && !find_place(park, msg))
         return;
+    if (!join(park, method, msg)) {
+        if (is_aside)
+            park->call->slot = NULL; /* it is with no server, and may outlive that one */
+        return;
+    }
     if (is_first) {
         round->is_answered = true;
         hf_park_tell(park, round->number, responses);

@@ -149,6 +149,25 @@ TEST(a_retry_names_the_generation_to_which_its_call_was_sent_anew)
     world_end(s.w);
 }
 
+TEST(a_retry_for_which_there_is_no_room_leaves_a_call_to_be_sent_anew_with_no_server)
+{
+    struct hf_limits limits = usual_limits();
+    limits.max_buffered_bytes = 8000;
+    struct scene s = modern_scene_of(default_settings(), limits);
+    calls(s.client, 0, 1, CAN, "");
+    wants_url(s.first);
+    (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
+    char more[16000];
+    (void)snprintf(more, sizeof more, "%s,\"pad\":\"%08000d\"", retry_of(state, YES), 0);
+    calls(s.client, 0, 2, CAN, more);
+    CHECK(error_of(s.client, 2) == -31005 && child_got(s.first, CALL) == 1);
+    operate(s.w, s.server, HF_OP_REMOVE);
+    advance(s.w, PARK_MS);
+    retries(s.client, 3, state, YES);
+    CHECK(error_of(s.client, 3) == -32602);
+    world_end(s.w);
+}
+
 TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
 {
     static const char request[] =
