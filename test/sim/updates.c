@@ -36,9 +36,12 @@ void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_
 {
     static const char method[] = "\"notifications/resources/updated\"";
     const struct hf_slot *slot = runtime->slot;
+    struct hf_msg msg;
+    struct hf_err err;
     sim->update.runtime = NULL;
     if (!memmem(text.p, text.n, method, sizeof method - 1) ||
-        (runtime != slot->current && runtime != slot->attempt) || text.p[text.n - 1] != '}')
+        (runtime != slot->current && runtime != slot->attempt) ||
+        hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) /* it died in the middle of it */
         return;
     const struct instance *instance = hf_server_shell(runtime->server);
     sim->update.runtime = runtime;
