@@ -143,7 +143,8 @@ static void check_stale(struct sim *sim)
     const enum hf_slot_state now = slot->machine.state;
     if (memcmp(&sim->stale.backoff, &runtime->server->backoff, sizeof sim->stale.backoff) != 0)
         sim_broken(sim, PROMISE_P5, "an old generation moved the budget");
-    if (sim->stale.needs_auth != runtime->server->needs_auth)
+    /* a call of its that is sent again may begin an attempt, and that forgets it */
+    if (!sim->stale.needs_auth && runtime->server->needs_auth)
         sim_broken(sim, PROMISE_P5, "an old generation asks for credentials");
     const bool woke = sim->stale.state == HF_SLOT_DISCONNECTED && now == HF_SLOT_CONNECTING;
     if (now != sim->stale.state && !woke) /* one of its calls, sent again, may wake the server */

@@ -63,6 +63,8 @@ static void answer(struct sim *sim, struct client *client, const struct request 
                    unsigned question)
 {
     expect(sim, retry(sim, client, question, RETRY_TAMPERED), -32602, "with a changed state");
+    if (sim->now_ms >= root->touched_ms + sim->limits.park_ms)
+        return; /* it had to wait for its server */
     if (!sim->has_failed)
         expect(sim, retry(sim, client, question, RETRY_ANSWER), 0, "after its answer");
     if (!sim->has_failed && root->effects != 1)
