@@ -129,7 +129,8 @@ static void examine_listening(struct sim *sim, struct client *client, struct chi
         expect_news(sim, r, LISTENS_UPDATES, "its resource");
     instance->variant++;
     talk_news(child);
-    if (instance->lists_tools && r->listen.wants[HF_PART_TOOLS] && client->had_given[HF_PART_TOOLS])
+    if (instance->lists_tools && !child->listed_badly && r->listen.wants[HF_PART_TOOLS] &&
+        client->had_given[HF_PART_TOOLS])
         expect_news(sim, r, LISTENS_NEWS, "a new tool");
     if (sim->has_failed)
         return;
