@@ -208,11 +208,12 @@ static bool is_listened_for(const struct sim *sim, const struct child *child)
     return false;
 }
 
-/* When that is answered, it is asked for again what others listen for. */
-static bool is_unsubscribing(const struct sim *sim, const struct child *child)
+/* When that is answered, it is asked for again what others listen for; unless it said no, and then
+ * it never forgot. */
+static bool was_unsubscribed(const struct sim *sim, const struct child *child)
 {
     for (int i = 0; i < sim->request_count; i++)
-        if (sim->requests[i].kind == ASK_UNSUBSCRIBE && sim->requests[i].state == OPEN &&
+        if (sim->requests[i].kind == ASK_UNSUBSCRIBE &&
             sim->requests[i].holder_serial == child->serial)
             return true;
     return false;
@@ -228,7 +229,7 @@ void listens_check_servers(struct sim *sim)
             runtime != runtime->slot->current || child->era.refused_listen)
             continue;
         if (!(child->subscribed >> child->instance->seat & 1) && is_listened_for(sim, child) &&
-            !is_unsubscribing(sim, child))
+            !was_unsubscribed(sim, child))
             sim_broken(sim, PROMISE_CALM, "child %u was not asked for what clients listen for",
                        child->serial);
     }
