@@ -25,7 +25,7 @@ static struct request *retry(struct sim *sim, struct client *client, unsigned qu
     if (!r || sim->has_failed)
         return NULL;
     sim->stats->retries[how]++;
-    if (r->state == OPEN && sim->questions[question].by < 0)
+    if (how == RETRY_ANSWER && r->state == OPEN && sim->questions[question].by < 0)
         sim->questions[question].by = r->number;
     return run_until_answered(sim) ? r : NULL;
 }
