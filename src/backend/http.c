@@ -191,7 +191,8 @@ static void on_bytes(void *context, struct hf_span bytes)
     hf_json_skim_feed(&exchange->skim, bytes);
 }
 
-/* What follows goes there at once, calls too: they cannot be sent twice. */
+/* Only a message that may be repeated is moved. What comes after it is sent there from the start:
+ * so calls are never redirected. */
 static void move(struct exchange *exchange)
 {
     struct hf_distant *distant = exchange->distant;

@@ -131,7 +131,8 @@ static void answer_preflight(struct hf_exchange *exchange)
                    "Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
                    "Idempotency-Key, traceparent, tracestate");
     allow_params(&headers, asked.p ? asked : HF_SPAN(""));
-    hf_buf_add(&headers, (struct hf_span) { "\r\n", 3 }); /* with its NUL */
+    hf_buf_add_str(&headers, "\r\n");
+    hf_buf_add_char(&headers, '\0'); /* with_origin takes a string */
     hf_exchange_answer(exchange, 204,
                        with_origin(exchange, hf_buf_span(&headers).p, room, sizeof room), NULL,
                        NULL, 0);

@@ -196,6 +196,17 @@ static void run_workers(struct stats *sum, uint64_t from, uint64_t to)
 
 /* ---- telling ---- */
 
+#define NAME(id, name) name,
+
+static void print_counts(const char *what, const char *const *names, const uint64_t *counts,
+                         size_t count)
+{
+    printf("# table: %s:", what);
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s %llu", i ? "," : "", names[i], (unsigned long long)counts[i]);
+    printf("\n");
+}
+
 static void print_tables(const struct stats *s)
 {
     printf(
@@ -223,9 +234,7 @@ static void print_tables(const struct stats *s)
            (unsigned long long)s->modern_clients, (unsigned long long)s->modern_requests,
            (unsigned long long)s->modern_cancels);
     printf("# table: parked calls %llu (%llu in calm, %llu to be sent anew), questions %llu, "
-           "answers given with the call "
-           "%llu, kept for "
-           "the retry %llu, never come back for %llu\n",
+           "answers given with the call %llu, kept for the retry %llu, never come back for %llu\n",
            (unsigned long long)s->parked, (unsigned long long)s->exams, (unsigned long long)s->anew,
            (unsigned long long)s->rounds, (unsigned long long)s->given, (unsigned long long)s->kept,
            (unsigned long long)s->never);
@@ -238,24 +247,10 @@ static void print_tables(const struct stats *s)
            (unsigned long long)s->retries[RETRY_TAMPERED],
            (unsigned long long)s->retries[RETRY_FOREIGN], (unsigned long long)s->expired,
            (unsigned long long)s->after_death);
-    static const char *const listens_names[] = {
-#define NAME(id, name) name,
-        LISTENS(NAME)
-#undef NAME
-    };
-    printf("# table: subscriptions/listen of clients:");
-    for (size_t i = 0; i < LISTENS_COUNT; i++)
-        printf("%s %s %llu", i ? "," : "", listens_names[i], (unsigned long long)s->listens[i]);
-    printf("\n");
-    static const char *const modern_names[] = {
-#define NAME(id, name) name,
-        MODERN(NAME)
-#undef NAME
-    };
-    printf("# table: the modern era:");
-    for (size_t i = 0; i < MODERN_COUNT; i++)
-        printf("%s %s %llu", i ? "," : "", modern_names[i], (unsigned long long)s->modern[i]);
-    printf("\n# table: answers by code:");
+    static const char *const listens[] = { LISTENS(NAME) }, *const modern[] = { MODERN(NAME) };
+    print_counts("subscriptions/listen of clients", listens, s->listens, LISTENS_COUNT);
+    print_counts("the modern era", modern, s->modern, MODERN_COUNT);
+    printf("# table: answers by code:");
     for (size_t i = 0; i < CODES; i++)
         if (s->code_count[i])
             printf(" %d:%llu", (int)s->code[i], (unsigned long long)s->code_count[i]);
