@@ -28,7 +28,7 @@ $(BUILD)/build.ninja:
 	@meson setup $(BUILD) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 $(SAN)/build.ninja: | $(BUILD)/build.ninja
-	@meson setup $(SAN) -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
+	@meson setup $(SAN) -Doptimization=2 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
 build: setup $(BUILD)/build.ninja

@@ -43,36 +43,10 @@ bool hf_buf_reserve(struct hf_buf *b, size_t n)
     return true;
 }
 
-bool hf_buf_try_add(struct hf_buf *b, struct hf_span bytes)
-{
-    if (!hf_buf_reserve(b, bytes.n))
-        return false;
-    if (bytes.n)
-        memcpy(b->p + b->end, bytes.p, bytes.n);
-    b->end += bytes.n;
-    return true;
-}
-
-static _Noreturn void die_over_maximum(const struct hf_buf *b)
+_Noreturn void hf_buf_die(const struct hf_buf *b)
 {
     fprintf(stderr, "holdfast: a buffer of our own went over its maximum of %zu\n", b->max);
     abort();
-}
-
-void hf_buf_add(struct hf_buf *b, struct hf_span bytes)
-{
-    if (!hf_buf_try_add(b, bytes))
-        die_over_maximum(b);
-}
-
-void hf_buf_add_str(struct hf_buf *b, const char *text)
-{
-    hf_buf_add(b, hf_span_of(text));
-}
-
-void hf_buf_add_char(struct hf_buf *b, char c)
-{
-    hf_buf_add(b, (struct hf_span) { &c, 1 });
 }
 
 struct hf_span hf_digits(char room[HF_DIGITS_MAX], uint64_t value)
@@ -100,7 +74,7 @@ void hf_buf_printf(struct hf_buf *b, const char *format, ...)
     va_end(args);
     assert(n >= 0);
     if (!hf_buf_reserve(b, (size_t)n + 1))
-        die_over_maximum(b);
+        hf_buf_die(b);
     (void)vsnprintf(b->p + b->end, (size_t)n + 1, format, again);
     va_end(again);
     b->end += (size_t)n;

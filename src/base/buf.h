@@ -35,12 +35,33 @@ static inline size_t hf_buf_len(const struct hf_buf *b)
 
 /* Room for at least `n` more bytes at p+end; false over the maximum. */
 HF_MUST_CHECK bool hf_buf_reserve(struct hf_buf *b, size_t n);
-HF_MUST_CHECK bool hf_buf_try_add(struct hf_buf *b, struct hf_span bytes);
+/* Here, so that the lengths of literals are known where they are added: most of what we write is
+ * put together from short pieces. */
+HF_MUST_CHECK static inline bool hf_buf_try_add(struct hf_buf *b, struct hf_span bytes)
+{
+    if (b->cap - b->end < bytes.n && !hf_buf_reserve(b, bytes.n))
+        return false;
+    if (bytes.n)
+        memcpy(b->p + b->end, bytes.p, bytes.n);
+    b->end += bytes.n;
+    return true;
+}
 
 /* For content of our own making: going over the maximum is our bug and aborts. */
-void hf_buf_add(struct hf_buf *b, struct hf_span bytes);
-void hf_buf_add_str(struct hf_buf *b, const char *text);
-void hf_buf_add_char(struct hf_buf *b, char c);
+_Noreturn void hf_buf_die(const struct hf_buf *b);
+static inline void hf_buf_add(struct hf_buf *b, struct hf_span bytes)
+{
+    if (!hf_buf_try_add(b, bytes))
+        hf_buf_die(b);
+}
+static inline void hf_buf_add_str(struct hf_buf *b, const char *text)
+{
+    hf_buf_add(b, hf_span_of(text));
+}
+static inline void hf_buf_add_char(struct hf_buf *b, char c)
+{
+    hf_buf_add(b, (struct hf_span) { &c, 1 });
+}
 void hf_buf_add_u64(struct hf_buf *b, uint64_t value);
 enum { HF_DIGITS_MAX = 20 };
 /* The decimal digits of `value`, right-aligned in `room`. */

@@ -205,15 +205,15 @@ enum hf_admission hf_access_decide(const struct hf_access *access, const struct 
                                    const struct hf_token **ret_token)
 {
     *ret_token = NULL;
-    if (hf_http_header_count(head, "origin") > 1)
+    if (head->counts[HF_HTTP_ORIGIN] > 1)
         return HF_BAD_ORIGIN;
-    const enum hf_admission place =
-        hf_access_place(access, hf_http_header(head, "host"), hf_http_header(head, "origin"));
+    const enum hf_admission place = hf_access_place(access, hf_http_header(head, HF_HTTP_HOST),
+                                                    hf_http_header(head, HF_HTTP_ORIGIN));
     if (place != HF_ADMITTED)
         return place;
-    if (access->token_count > 0 && hf_http_header_count(head, "authorization") > 1)
+    if (access->token_count > 0 && head->counts[HF_HTTP_AUTHORIZATION] > 1)
         return HF_WRONG_TOKEN;
-    return hf_access_token(access, hf_http_header(head, "authorization"), ret_token);
+    return hf_access_token(access, hf_http_header(head, HF_HTTP_AUTHORIZATION), ret_token);
 }
 
 bool hf_access_needs_token(const struct hf_access *access)

@@ -17,7 +17,7 @@ static const struct hf_span no_id = { NULL, 0 };
 static const char *with_origin(const struct hf_exchange *exchange, const char *headers, char *room,
                                size_t size)
 {
-    const struct hf_span origin = hf_http_header(hf_exchange_head(exchange), "origin");
+    const struct hf_span origin = hf_http_header(hf_exchange_head(exchange), HF_HTTP_ORIGIN);
     if (!origin.p || origin.n > ORIGIN_MAX)
         return headers;
     (void)snprintf(room, size,
@@ -120,7 +120,7 @@ static void allow_params(struct hf_buf *out, struct hf_span asked)
 static void answer_preflight(struct hf_exchange *exchange)
 {
     const struct hf_span asked =
-        hf_http_header(hf_exchange_head(exchange), "access-control-request-headers");
+        hf_http_header(hf_exchange_head(exchange), HF_HTTP_REQUEST_HEADERS);
     char room[HEADERS_SIZE + ALLOW_MAX];
     struct hf_buf headers;
     hf_buf_init(&headers, 2 * ALLOW_MAX);
@@ -142,10 +142,10 @@ static void answer_preflight(struct hf_exchange *exchange)
 static enum hf_admission place_of(const struct hf_http_front *front,
                                   const struct hf_http_head *head)
 {
-    if (hf_http_header_count(head, "origin") > 1)
+    if (head->counts[HF_HTTP_ORIGIN] > 1)
         return HF_BAD_ORIGIN;
-    return hf_access_place(front->access, hf_http_header(head, "host"),
-                           hf_http_header(head, "origin"));
+    return hf_access_place(front->access, hf_http_header(head, HF_HTTP_HOST),
+                           hf_http_header(head, HF_HTTP_ORIGIN));
 }
 
 /* False: it was answered. */
@@ -153,7 +153,7 @@ static bool may_enter(struct hf_http_front *front, struct hf_exchange *exchange,
                       const struct hf_token **ret_token)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
-    if (hf_span_is(head->method, "OPTIONS") && hf_http_header(head, "origin").p &&
+    if (hf_span_is(head->method, "OPTIONS") && hf_http_header(head, HF_HTTP_ORIGIN).p &&
         place_of(front, head) == HF_ADMITTED) {
         answer_preflight(exchange);
         return false;

@@ -18,33 +18,31 @@ struct wishes {
 
 static struct wishes wishes_of(const struct hf_http_head *head)
 {
-    const struct wishes wishes = {
-        .json = hf_http_lists(head, "accept", HF_SPAN("application/json")),
-        .events = hf_http_lists(head, "accept", HF_SPAN("text/event-stream")),
-    };
-    if (wishes.json && wishes.events)
-        return wishes;
-    const bool any =
-        hf_http_header_count(head, "accept") == 0 || hf_http_lists(head, "accept", HF_SPAN("*/*"));
+    enum { ANY = 1, JSON = 2, ANY_APPLICATION = 4, EVENTS = 8, ANY_TEXT = 16 };
+    const struct hf_span words[] = { HF_SPAN("*/*"), HF_SPAN("application/json"),
+                                     HF_SPAN("application/*"), HF_SPAN("text/event-stream"),
+                                     HF_SPAN("text/*") };
+    const unsigned listed =
+        hf_http_lists(head, HF_HTTP_ACCEPT, words, sizeof words / sizeof *words);
+    const bool any = listed & ANY || (!listed && head->counts[HF_HTTP_ACCEPT] == 0);
     return (struct wishes) {
-        .json = wishes.json || any || hf_http_lists(head, "accept", HF_SPAN("application/*")),
-        .events = wishes.events || any || hf_http_lists(head, "accept", HF_SPAN("text/*")),
+        .json = any || listed & (JSON | ANY_APPLICATION),
+        .events = any || listed & (EVENTS | ANY_TEXT),
     };
 }
 
 static bool is_json(const struct hf_http_head *head)
 {
-    return hf_http_header_count(head, "content-type") == 1 &&
-           hf_http_lists(head, "content-type", HF_SPAN("application/json"));
+    return head->counts[HF_HTTP_CONTENT_TYPE] == 1 &&
+           hf_http_lists(head, HF_HTTP_CONTENT_TYPE, &HF_SPAN("application/json"), 1);
 }
 
 /* Absent is fine: clients before 2025-06-18 do not send it. */
 static bool has_known_version(struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
-    const struct hf_span version = hf_http_header(head, "mcp-protocol-version");
-    if (version.p ? hf_version_is_known(version)
-                  : hf_http_header_count(head, "mcp-protocol-version") == 0)
+    const struct hf_span version = hf_http_header(head, HF_HTTP_MCP_PROTOCOL_VERSION);
+    if (version.p ? hf_version_is_known(version) : head->counts[HF_HTTP_MCP_PROTOCOL_VERSION] == 0)
         return true;
     hf_http_refuse(exchange, 400, no_id, -32000,
                    "Bad Request: MCP-Protocol-Version is not one of 2024-11-05, 2025-03-26, "
@@ -107,7 +105,7 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
                                              const struct hf_caller *caller,
                                              struct hf_exchange *exchange)
 {
-    const struct hf_span id = hf_http_header(hf_exchange_head(exchange), "mcp-session-id");
+    const struct hf_span id = hf_http_header(hf_exchange_head(exchange), HF_HTTP_MCP_SESSION_ID);
     struct hf_http_session *session = id.p ? hf_http_session_find(front, caller, id, false) : NULL;
     if (!id.p)
         hf_http_refuse(exchange, 400, no_id, -32000,
@@ -137,7 +135,7 @@ static void take_post(struct hf_http_front *front, const struct hf_caller *calle
         return;
     if (!has_known_version(exchange))
         return;
-    if (hf_http_header_count(head, "mcp-session-id") == 0) {
+    if (head->counts[HF_HTTP_MCP_SESSION_ID] == 0) {
         take_hello(front, caller, exchange, wishes);
         return;
     }
@@ -159,7 +157,7 @@ static void take_get(struct hf_http_front *front, const struct hf_caller *caller
                      struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
-    const struct hf_span last = hf_http_header(head, "last-event-id");
+    const struct hf_span last = hf_http_header(head, HF_HTTP_LAST_EVENT_ID);
     uint64_t stream = 0, after = 0;
     if (!wishes_of(head).events) {
         hf_http_refuse(exchange, 406, no_id, -32000,

@@ -37,7 +37,7 @@ static bool lacks_meta(const struct post *post, const char *what)
  */
 static bool has_introduction(const struct post *post)
 {
-    const struct hf_span said = hf_http_header(post->head, "mcp-protocol-version");
+    const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
     const struct hf_span meta = hf_era_meta(&post->msg);
     const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
     if (!version.p && hf_span_is(post->msg.method, "initialize"))
@@ -55,7 +55,7 @@ static bool has_introduction(const struct post *post)
 
 static bool has_right_method(const struct post *post)
 {
-    const struct hf_span said = hf_http_header(post->head, "mcp-method");
+    const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_METHOD);
     return (said.p && hf_span_eq(said, post->msg.method)) ||
            differs(post, "Mcp-Method", HF_SPAN("method"));
 }
@@ -67,7 +67,7 @@ static bool has_right_name(const struct post *post)
     const struct hf_span name =
         member.p ? hf_json_get(post->msg.params, member) : (struct hf_span) { NULL, 0 };
     return hf_json_type(name) != HF_JSON_STRING ||
-           hf_mcp_value_is(hf_http_header(post->head, "mcp-name"), name) ||
+           hf_mcp_value_is(hf_http_header(post->head, HF_HTTP_MCP_NAME), name) ||
            differs(post, "Mcp-Name", member);
 }
 
@@ -81,8 +81,9 @@ static bool has_param(void *context, struct hf_span name, struct hf_span value)
         const char c = name.p[i];
         hf_buf_add_char(&header, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
     }
+    const struct hf_span said = hf_http_header_named(post->head, hf_buf_span(&header));
     hf_buf_add_char(&header, '\0');
-    const bool is_same = hf_mcp_value_is(hf_http_header(post->head, header.p), value) ||
+    const bool is_same = hf_mcp_value_is(said, value) ||
                          differs(post, header.p, HF_SPAN("the argument of that mark"));
     hf_buf_done(&header);
     return is_same;
@@ -106,10 +107,10 @@ static bool is_true_notification(const struct post *post)
 {
     const struct hf_span version = hf_json_path(
         post->msg.params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_VERSION) });
-    const struct hf_span said = hf_http_header(post->head, "mcp-protocol-version");
+    const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
     if (version.p && said.p && !hf_json_string_is(version, said))
         return differs(post, "MCP-Protocol-Version", HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
-    return hf_http_header_count(post->head, "mcp-method") == 0 || has_right_method(post);
+    return post->head->counts[HF_HTTP_MCP_METHOD] == 0 || has_right_method(post);
 }
 
 /* ---- giving it to the engine ---- */
@@ -189,9 +190,9 @@ bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
                     struct hf_exchange *exchange, bool takes_json, bool takes_events)
 {
     struct post post = { .exchange = exchange, .head = hf_exchange_head(exchange) };
-    const struct hf_span version = hf_http_header(post.head, "mcp-protocol-version");
+    const struct hf_span version = hf_http_header(post.head, HF_HTTP_MCP_PROTOCOL_VERSION);
     const bool is_by_header = version.p && !hf_version_is_known(version);
-    if (!is_by_header && hf_http_header_count(post.head, "mcp-session-id") > 0)
+    if (!is_by_header && post.head->counts[HF_HTTP_MCP_SESSION_ID] > 0)
         return false;
     struct hf_err err;
     const enum hf_msg_status status =
@@ -216,8 +217,8 @@ bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
 bool hf_modern_refuses(struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
-    const struct hf_span version = hf_http_header(head, "mcp-protocol-version");
-    if (hf_http_header_count(head, "mcp-session-id") > 0 &&
+    const struct hf_span version = hf_http_header(head, HF_HTTP_MCP_PROTOCOL_VERSION);
+    if (head->counts[HF_HTTP_MCP_SESSION_ID] > 0 &&
         !(version.p && hf_span_is(version, HF_MODERN_VERSION)))
         return false;
     hf_http_refuse_method(exchange, "POST");

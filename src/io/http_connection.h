@@ -26,6 +26,7 @@
 enum {
     HF_HTTP_READ_SIZE = 64 * 1024,
     HF_HTTP_DATE_SIZE = 64,
+    HF_HTTP_SPARE_MAX = 64,
 };
 
 struct hf_http_server {
@@ -44,6 +45,8 @@ struct hf_http_server {
     unsigned connection_count;
     struct hf_link spare; /* struct hf_request, kept with their buffers */
     unsigned spare_count;
+    struct hf_buf spare_out[HF_HTTP_SPARE_MAX]; /* empty, with memory */
+    unsigned spare_out_count;
     size_t held; /* bytes of all connections' buffers */
     uint64_t date_at_s;
     char date[HF_HTTP_DATE_SIZE];

@@ -13,8 +13,8 @@ enum {
     DIRECT_AT = 64 * 1024, /* a body of this size is written without being copied first */
     DIRECT_PIECES = 16,
     HEAD_ROOM = 512,
-    SPARE_MAX = 64,
     SPARE_BUFFER_MAX = 16 * 1024,
+    SPARE_OUT_MAX = 4 * 1024,
 };
 
 static struct hf_connection *connection_of(struct hf_exchange *exchange)
@@ -38,9 +38,29 @@ void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
         connection->is_broken = true;
 }
 
-static void add_text(struct hf_connection *connection, const char *text)
+/* An answer is put together and gone within a turn: a few buffers serve all connections. */
+static void make_room(struct hf_connection *connection, size_t more)
 {
-    hf_connection_add(connection, hf_span_of(text));
+    struct hf_http_server *server = connection->server;
+    if (!connection->out.p && server->spare_out_count)
+        connection->out = server->spare_out[--server->spare_out_count];
+    if (!connection->is_broken && !hf_buf_reserve(&connection->out, more))
+        connection->is_broken = true;
+}
+
+static void give_room_back(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    struct hf_buf *out = &connection->out;
+    if (hf_buf_len(out))
+        return;
+    if (out->cap < HEAD_ROOM || out->cap > SPARE_OUT_MAX ||
+        server->spare_out_count == HF_HTTP_SPARE_MAX) {
+        hf_buf_done(out);
+        return;
+    }
+    server->spare_out[server->spare_out_count++] = *out;
+    hf_buf_init(out, server->limits.unwritten_bytes);
 }
 
 /* Cut off: at its own bound, or as one of those who make the whole too large. */
@@ -88,8 +108,7 @@ static void put(struct hf_connection *connection, const struct hf_span *pieces, 
                 size_t length)
 {
     size_t skip = length >= DIRECT_AT ? write_direct(connection, pieces, count) : 0;
-    if (!connection->is_broken && !hf_buf_reserve(&connection->out, length - skip))
-        connection->is_broken = true;
+    make_room(connection, length - skip);
     for (unsigned i = 0; i < count; i++) {
         const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
         skip -= gone;
@@ -116,7 +135,7 @@ enum hf_io hf_connection_write_out(struct hf_connection *connection)
     else if (!connection->write_by_ms)
         connection->write_by_ms =
             hf_shell_now(connection->server->shell) + connection->server->limits.write_ms;
-    hf_buf_shrink(&connection->out, 0);
+    give_room_back(connection);
     hf_connection_account(connection);
     return result;
 }
@@ -143,41 +162,41 @@ static struct hf_span date_line(struct hf_http_server *server)
     return (struct hf_span) { server->date, server->date_length };
 }
 
-static void add_number_header(struct hf_connection *connection, const char *name, size_t value)
-{
-    char digits[HF_DIGITS_MAX];
-    add_text(connection, name);
-    hf_connection_add(connection, hf_digits(digits, value));
-    add_text(connection, "\r\n");
-}
-
 /* All of the head but what says how the body is framed. */
 static void add_head(struct hf_connection *connection, int status, const char *headers,
                      const char *type)
 {
+    static const struct hf_span nothing = { "", 0 };
     char digits[HF_DIGITS_MAX];
     assert(status >= 200 && status < 600);
     if (connection->server->fd < 0)
         connection->closes = true; /* stopping */
-    if (!hf_buf_reserve(&connection->out, HEAD_ROOM))
-        connection->is_broken = true;
-    add_text(connection, "HTTP/1.1 ");
-    hf_connection_add(connection, hf_digits(digits, (uint64_t)status));
-    add_text(connection, " ");
-    add_text(connection, hf_http_reason(status));
-    add_text(connection, "\r\n");
-    hf_connection_add(connection, date_line(connection->server));
-    if (type) {
-        add_text(connection, "Content-Type: ");
-        add_text(connection, type);
-        add_text(connection, "\r\n");
-    }
-    if (headers)
-        add_text(connection, headers);
-    if (connection->closes)
-        add_text(connection, "Connection: close\r\n");
-    else if (connection->is_old)
-        add_text(connection, "Connection: keep-alive\r\n");
+    make_room(connection, HEAD_ROOM);
+    const struct hf_span parts[] = {
+        HF_SPAN("HTTP/1.1 "),
+        hf_digits(digits, (uint64_t)status),
+        HF_SPAN(" "),
+        hf_span_of(hf_http_reason(status)),
+        HF_SPAN("\r\n"),
+        date_line(connection->server),
+        type ? HF_SPAN("Content-Type: ") : nothing,
+        hf_span_of(type),
+        type ? HF_SPAN("\r\n") : nothing,
+        hf_span_of(headers),
+        connection->closes   ? HF_SPAN("Connection: close\r\n")
+        : connection->is_old ? HF_SPAN("Connection: keep-alive\r\n")
+                             : nothing,
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hf_connection_add(connection, parts[i]);
+}
+
+static void add_length(struct hf_connection *connection, size_t length)
+{
+    char digits[HF_DIGITS_MAX];
+    hf_connection_add(connection, HF_SPAN("Content-Length: "));
+    hf_connection_add(connection, hf_digits(digits, length));
+    hf_connection_add(connection, HF_SPAN("\r\n"));
 }
 
 void hf_connection_answer(struct hf_connection *connection, int status, const char *headers,
@@ -190,8 +209,8 @@ void hf_connection_answer(struct hf_connection *connection, int status, const ch
     assert(type || !length);
     add_head(connection, status, headers, type);
     if (!has_no_length)
-        add_number_header(connection, "Content-Length: ", length);
-    add_text(connection, "\r\n");
+        add_length(connection, length);
+    hf_connection_add(connection, HF_SPAN("\r\n"));
     if (!has_no_length && !connection->is_bodiless)
         put(connection, pieces, piece_count, length);
     check_bounds(connection);
@@ -206,7 +225,7 @@ void hf_connection_release_request(struct hf_connection *connection)
     if (!request)
         return;
     connection->request = NULL;
-    if (server->spare_count < SPARE_MAX) {
+    if (server->spare_count < HF_HTTP_SPARE_MAX) {
         hf_buf_clear(&request->head_text);
         hf_buf_clear(&request->body);
         hf_buf_shrink(&request->head_text, SPARE_BUFFER_MAX);
@@ -250,7 +269,9 @@ void hf_exchange_begin(struct hf_exchange *exchange, int status, const char *hea
     connection->is_chunked = !connection->is_old;
     connection->phase = HF_PHASE_STREAM;
     add_head(connection, status, headers, type);
-    add_text(connection, connection->is_chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+    hf_connection_add(connection, connection->is_chunked
+                                      ? HF_SPAN("Transfer-Encoding: chunked\r\n\r\n")
+                                      : HF_SPAN("\r\n"));
     check_bounds(connection);
     hf_connection_release_request(connection);
     hf_shell_flush_later(connection->server->shell, &connection->flush);
@@ -278,7 +299,7 @@ void hf_exchange_write(struct hf_exchange *exchange, const struct hf_span *piece
     }
     put(connection, pieces, piece_count, length);
     if (connection->is_chunked)
-        add_text(connection, "\r\n");
+        hf_connection_add(connection, HF_SPAN("\r\n"));
     check_bounds(connection);
     hf_shell_flush_later(connection->server->shell, &connection->flush);
 }
@@ -288,7 +309,7 @@ void hf_exchange_end(struct hf_exchange *exchange)
     struct hf_connection *connection = connection_of(exchange);
     assert(connection->phase == HF_PHASE_STREAM);
     if (connection->is_chunked && !connection->is_bodiless)
-        add_text(connection, "0\r\n\r\n");
+        hf_connection_add(connection, HF_SPAN("0\r\n\r\n"));
     be_over(connection);
 }
 

@@ -297,6 +297,8 @@ void hf_http_server_free(struct hf_http_server *server)
         hf_buf_done(&request->body);
         hf_free(request);
     }
+    for (unsigned i = 0; i < server->spare_out_count; i++)
+        hf_buf_done(&server->spare_out[i]);
     assert(server->connection_count == 0 && server->held == 0);
     hf_tls_context_free(server->tls);
     hf_free(server);

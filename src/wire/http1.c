@@ -6,6 +6,7 @@
 #include "wire/http1.h"
 #include <assert.h>
 #include "base/hex.h"
+#include "wire/scan.h"
 
 enum {
     TOKEN = 1,  /* of methods and header names */
@@ -53,29 +54,69 @@ static size_t run_of(struct hf_span text, unsigned kind)
     return n;
 }
 
+/* The same for VALUE, whose runs are long. */
+static size_t run_of_value(struct hf_span text)
+{
+    const char *end = text.p + text.n, *p = hf_scan_unprintable(text.p, end);
+    while (p < end && is(*p, VALUE))
+        p = hf_scan_unprintable(p + 1, end);
+    return (size_t)(p - text.p);
+}
+
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+static uint64_t word_at(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Eight bytes at once: 0x20 may be missing in `text` where `name` has a letter. */
+static bool is_word(uint64_t text, uint64_t name)
+{
+    const uint64_t low = name & EACH(0x7f);
+    const uint64_t over_z = low + EACH(0x7f - 'z'), from_a = low + EACH(0x80 - 'a');
+    const uint64_t is_letter = from_a & ~over_z & ~name & EACH(0x80);
+    return (text | is_letter >> 2) == name;
+}
+
 /* `name` is in lower case. */
 static bool is_named(struct hf_span text, struct hf_span name)
 {
-    if (text.n != name.n)
+    const size_t n = name.n;
+    size_t i = 0;
+    if (text.n != n)
         return false;
-    for (size_t i = 0; i < text.n; i++)
+    for (; i + 8 <= n; i += 8)
+        if (!is_word(word_at(text.p + i), word_at(name.p + i)))
+            return false;
+    if (i && i < n) /* what is left, and some of what was looked at */
+        return is_word(word_at(text.p + n - 8), word_at(name.p + n - 8));
+    for (; i < n; i++)
         if (lower(text.p[i]) != name.p[i])
             return false;
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 static struct hf_span trimmed(struct hf_span text)
 {
-    while (text.n && (text.p[0] == ' ' || text.p[0] == '\t'))
-        text = hf_span_from(text, 1);
-    while (text.n && (text.p[text.n - 1] == ' ' || text.p[text.n - 1] == '\t'))
-        text.n--;
-    return text;
+    const char *begin = text.p, *end = begin + text.n;
+    while (begin < end && is_blank(*begin))
+        begin++;
+    while (begin < end && is_blank(end[-1]))
+        end--;
+    return (struct hf_span) { begin, (size_t)(end - begin) };
 }
 
 /* ---- where a head ends ---- */
@@ -196,7 +237,6 @@ static int take_encoding(struct hf_span value, struct hf_http_head *head, const 
 /* What was said so far, over all lines of Connection. */
 struct wishes {
     bool close, keep_alive, upgrade;
-    unsigned hosts;
 };
 
 static void take_connection(struct hf_span value, struct wishes *wishes)
@@ -220,49 +260,79 @@ static int take_expect(struct hf_span value, struct hf_http_head *head, const ch
     return 0;
 }
 
+static enum hf_http_name recognise(struct hf_span name)
+{
+    switch (name.n) {
+    case sizeof "host" - 1: return is_named(name, HF_SPAN("host")) ? HF_HTTP_HOST : HF_HTTP_OTHER;
+    case sizeof "accept" - 1:
+        return is_named(name, HF_SPAN("accept"))   ? HF_HTTP_ACCEPT
+               : is_named(name, HF_SPAN("origin")) ? HF_HTTP_ORIGIN
+               : is_named(name, HF_SPAN("expect")) ? HF_HTTP_EXPECT
+                                                   : HF_HTTP_OTHER;
+    case sizeof "mcp-name" - 1:
+        return is_named(name, HF_SPAN("mcp-name")) ? HF_HTTP_MCP_NAME : HF_HTTP_OTHER;
+    case sizeof "mcp-method" - 1:
+        return is_named(name, HF_SPAN("mcp-method"))   ? HF_HTTP_MCP_METHOD
+               : is_named(name, HF_SPAN("connection")) ? HF_HTTP_CONNECTION
+                                                       : HF_HTTP_OTHER;
+    case sizeof "content-type" - 1:
+        return is_named(name, HF_SPAN("content-type")) ? HF_HTTP_CONTENT_TYPE : HF_HTTP_OTHER;
+    case sizeof "authorization" - 1:
+        return is_named(name, HF_SPAN("authorization"))   ? HF_HTTP_AUTHORIZATION
+               : is_named(name, HF_SPAN("last-event-id")) ? HF_HTTP_LAST_EVENT_ID
+                                                          : HF_HTTP_OTHER;
+    case sizeof "content-length" - 1:
+        return is_named(name, HF_SPAN("content-length"))   ? HF_HTTP_CONTENT_LENGTH
+               : is_named(name, HF_SPAN("mcp-session-id")) ? HF_HTTP_MCP_SESSION_ID
+                                                           : HF_HTTP_OTHER;
+    case sizeof "transfer-encoding" - 1:
+        return is_named(name, HF_SPAN("transfer-encoding")) ? HF_HTTP_TRANSFER_ENCODING
+                                                            : HF_HTTP_OTHER;
+    case sizeof "mcp-protocol-version" - 1:
+        return is_named(name, HF_SPAN("mcp-protocol-version")) ? HF_HTTP_MCP_PROTOCOL_VERSION
+                                                               : HF_HTTP_OTHER;
+    case sizeof "access-control-request-headers" - 1:
+        return is_named(name, HF_SPAN("access-control-request-headers")) ? HF_HTTP_REQUEST_HEADERS
+                                                                         : HF_HTTP_OTHER;
+    default: return HF_HTTP_OTHER;
+    }
+}
+
 /* The few headers that frame the message; all others are for whoever asks for them. */
 static int understand(const struct hf_http_header *header, struct hf_http_head *head,
                       struct wishes *wishes, const char **ret_why)
 {
-    const struct hf_span name = header->name, value = header->value;
-    switch (name.n) {
-    case sizeof "host" - 1:
-        if (!is_named(name, HF_SPAN("host")))
-            return 0;
-        if (wishes->hosts++ > 0)
+    const struct hf_span value = header->value;
+    switch (header->known) {
+    case HF_HTTP_HOST:
+        if (head->counts[HF_HTTP_HOST] > 1)
             return refuse(ret_why, 400, "more than one Host");
         if (run_of(value, HOST) != value.n)
             return refuse(ret_why, 400, "Host is not a name and a port");
         return 0;
-    case sizeof "expect" - 1:
-        return is_named(name, HF_SPAN("expect")) ? take_expect(value, head, ret_why) : 0;
-    case sizeof "connection" - 1:
-        if (is_named(name, HF_SPAN("connection")))
-            take_connection(value, wishes);
-        return 0;
-    case sizeof "content-length" - 1:
-        return is_named(name, HF_SPAN("content-length")) ? take_length(value, head, ret_why) : 0;
-    case sizeof "transfer-encoding" - 1:
-        return is_named(name, HF_SPAN("transfer-encoding")) ? take_encoding(value, head, ret_why)
-                                                            : 0;
+    case HF_HTTP_EXPECT: return take_expect(value, head, ret_why);
+    case HF_HTTP_CONNECTION: take_connection(value, wishes); return 0;
+    case HF_HTTP_CONTENT_LENGTH: return take_length(value, head, ret_why);
+    case HF_HTTP_TRANSFER_ENCODING: return take_encoding(value, head, ret_why);
     default: return 0;
     }
 }
 
 static int take_header(struct hf_span *text, struct hf_http_header *header, const char **ret_why)
 {
-    if (text->n && (text->p[0] == ' ' || text->p[0] == '\t'))
+    if (text->n && is_blank(text->p[0]))
         return refuse(ret_why, 400, "a header is folded over several lines");
     header->name = (struct hf_span) { text->p, run_of(*text, TOKEN) };
     *text = hf_span_from(*text, header->name.n);
     if (!header->name.n || !hf_span_starts(*text, HF_SPAN(":")))
         return refuse(ret_why, 400, "a header line does not begin with a name and a colon");
     *text = hf_span_from(*text, 1);
-    const struct hf_span value = { text->p, run_of(*text, VALUE) };
+    const struct hf_span value = { text->p, run_of_value(*text) };
     header->value = trimmed(value);
     *text = hf_span_from(*text, value.n);
     if (!take_crlf(text))
         return refuse(ret_why, 400, "a header has a control character or does not end in CRLF");
+    header->known = recognise(header->name);
     return 0;
 }
 
@@ -274,11 +344,13 @@ static int take_headers(struct hf_span *text, struct hf_http_head *head, struct 
             return refuse(ret_why, 431, "more than 64 headers");
         struct hf_http_header *header = &head->headers[head->header_count];
         int status = take_header(text, header, ret_why);
-        if (!status)
-            status = understand(header, head, wishes, ret_why);
         if (status)
             return status;
-        head->header_count++;
+        head->counts[header->known]++;
+        head->places[header->known] = (uint8_t)head->header_count++;
+        status = understand(header, head, wishes, ret_why);
+        if (status)
+            return status;
     }
     return text->n ? refuse(ret_why, 400, "the head does not end with its empty line") : 0;
 }
@@ -288,6 +360,7 @@ int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head, const
     struct hf_http_head *head = ret_head;
     struct wishes wishes = { 0 };
     head->header_count = 0;
+    memset(head->counts, 0, sizeof head->counts);
     head->content_length = -1;
     head->is_chunked = head->expects_continue = false;
     int status = take_request_line(&text, head, ret_why);
@@ -295,7 +368,7 @@ int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head, const
         status = take_headers(&text, head, &wishes, ret_why);
     if (status)
         return status;
-    if (head->minor == 1 && !wishes.hosts)
+    if (head->minor == 1 && !head->counts[HF_HTTP_HOST])
         return refuse(ret_why, 400, "an HTTP/1.1 request needs a Host");
     if (head->is_chunked && head->content_length >= 0)
         return refuse(ret_why, 400, "Transfer-Encoding beside Content-Length");
@@ -312,12 +385,11 @@ bool hf_http_is_token(struct hf_span text)
     return text.n && run_of(text, TOKEN) == text.n;
 }
 
-struct hf_span hf_http_header(const struct hf_http_head *head, const char *name)
+struct hf_span hf_http_header_named(const struct hf_http_head *head, struct hf_span name)
 {
-    const struct hf_span wanted = hf_span_of(name);
     struct hf_span found = { NULL, 0 };
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!is_named(head->headers[i].name, wanted))
+        if (!is_named(head->headers[i].name, name))
             continue;
         if (found.p)
             return (struct hf_span) { NULL, 0 };
@@ -326,33 +398,34 @@ struct hf_span hf_http_header(const struct hf_http_head *head, const char *name)
     return found;
 }
 
-unsigned hf_http_header_count(const struct hf_http_head *head, const char *name)
+/* The next of a list: up to its comma, without parameters. */
+static struct hf_span take_item(struct hf_span *rest)
 {
-    const struct hf_span wanted = hf_span_of(name);
-    unsigned count = 0;
-    for (size_t i = 0; i < head->header_count; i++)
-        count += is_named(head->headers[i].name, wanted);
-    return count;
+    const char *end = rest->p + rest->n, *stop = hf_scan_list_stop(rest->p, end);
+    const struct hf_span item = { rest->p, (size_t)(stop - rest->p) };
+    while (stop < end && *stop != ',')
+        stop++;
+    *rest = hf_span_from(*rest, (size_t)(stop - rest->p) + 1);
+    return trimmed(item);
 }
 
-bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word)
+unsigned hf_http_lists(const struct hf_http_head *head, enum hf_http_name name,
+                       const struct hf_span *words, unsigned word_count)
 {
-    const struct hf_span wanted = hf_span_of(name);
-    for (size_t i = 0; i < head->header_count; i++) {
-        if (!is_named(head->headers[i].name, wanted))
+    unsigned found = 0;
+    if (!head->counts[name])
+        return 0;
+    for (size_t i = 0; i <= head->places[name]; i++) {
+        if (head->headers[i].known != name)
             continue;
         for (struct hf_span rest = head->headers[i].value; rest.n;) {
-            const char *comma = memchr(rest.p, ',', rest.n);
-            struct hf_span item = { rest.p, comma ? (size_t)(comma - rest.p) : rest.n };
-            rest = hf_span_from(rest, item.n + 1);
-            const char *parameters = memchr(item.p, ';', item.n);
-            if (parameters)
-                item.n = (size_t)(parameters - item.p);
-            if (is_named(trimmed(item), word))
-                return true;
+            const struct hf_span item = take_item(&rest);
+            for (unsigned w = 0; w < word_count; w++)
+                if (item.n == words[w].n && is_named(item, words[w]))
+                    found |= 1u << w;
         }
     }
-    return false;
+    return found;
 }
 
 const char *hf_http_reason(int status)

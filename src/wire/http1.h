@@ -16,8 +16,30 @@
 
 enum { HF_HTTP_HEADERS_MAX = 64 };
 
+/* The headers that mean something to us: each is recognised once, where it is parsed. */
+enum hf_http_name {
+    HF_HTTP_OTHER,
+    HF_HTTP_ACCEPT,
+    HF_HTTP_AUTHORIZATION,
+    HF_HTTP_CONNECTION,
+    HF_HTTP_CONTENT_LENGTH,
+    HF_HTTP_CONTENT_TYPE,
+    HF_HTTP_EXPECT,
+    HF_HTTP_HOST,
+    HF_HTTP_LAST_EVENT_ID,
+    HF_HTTP_MCP_METHOD,
+    HF_HTTP_MCP_NAME,
+    HF_HTTP_MCP_PROTOCOL_VERSION,
+    HF_HTTP_MCP_SESSION_ID,
+    HF_HTTP_ORIGIN,
+    HF_HTTP_REQUEST_HEADERS, /* Access-Control-Request-Headers */
+    HF_HTTP_TRANSFER_ENCODING,
+    HF_HTTP_NAMES
+};
+
 struct hf_http_header {
     struct hf_span name, value; /* value without the white space around it */
+    enum hf_http_name known;
 };
 
 struct hf_http_head {
@@ -26,7 +48,9 @@ struct hf_http_head {
     unsigned minor;                /* HTTP/1.x */
     struct hf_http_header headers[HF_HTTP_HEADERS_MAX];
     size_t header_count;
-    int64_t content_length; /* -1: none given */
+    uint8_t counts[HF_HTTP_NAMES]; /* how often each came */
+    uint8_t places[HF_HTTP_NAMES]; /* where in `headers` the last of them is, if it came */
+    int64_t content_length;        /* -1: none given */
     bool is_chunked;
     bool keeps_alive; /* by version and Connection */
     bool expects_continue;
@@ -41,12 +65,18 @@ HF_MUST_CHECK ptrdiff_t hf_http_head_length(struct hf_span text, size_t *seen);
  * sentence. Text that hf_http_head_length gave -1 for is always refused. */
 HF_MUST_CHECK int hf_http_head_parse(struct hf_span text, struct hf_http_head *ret_head,
                                      const char **ret_why);
-/* The only header of that name (lower case), or p == NULL: none, or several. */
-struct hf_span hf_http_header(const struct hf_http_head *head, const char *name);
-unsigned hf_http_header_count(const struct hf_http_head *head, const char *name);
-/* Whether one of the headers of that name has this word (lower case) in its list, parameters and
- * case aside. */
-bool hf_http_lists(const struct hf_http_head *head, const char *name, struct hf_span word);
+/* The only header of that name, or p == NULL: none, or several. */
+static inline struct hf_span hf_http_header(const struct hf_http_head *head, enum hf_http_name name)
+{
+    return head->counts[name] == 1 ? head->headers[head->places[name]].value
+                                   : (struct hf_span) { NULL, 0 };
+}
+/* The same for any name (lower case). */
+struct hf_span hf_http_header_named(const struct hf_http_head *head, struct hf_span name);
+/* Which of these words (lower case) stand in the lists of the headers of that name, parameters and
+ * case aside: a bit for each, the first word's is 1. */
+unsigned hf_http_lists(const struct hf_http_head *head, enum hf_http_name name,
+                       const struct hf_span *words, unsigned word_count);
 
 bool hf_http_is_token(struct hf_span text); /* it could be the name of a header */
 

@@ -5,7 +5,7 @@
  * said why. The open containers are one bit each, so that depth costs no C stack.
  */
 #include "wire/json.h"
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 #include "wire/utf8.h"
 
 struct checker {

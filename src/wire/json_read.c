@@ -8,7 +8,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 
 static struct hf_span trim(struct hf_span value)
 {

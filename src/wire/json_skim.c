@@ -6,7 +6,7 @@
  * text may still tell its id. The id itself is checked, since it will be written to somebody.
  */
 #include "wire/json.h"
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 
 enum mode {
     BEFORE,        /* the top-level brace has not come yet */

@@ -1,6 +1,6 @@
 /* json_write.c - strings, keys and commas of our own making; see json.h. */
 #include "wire/json.h"
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 #include "wire/utf8.h"
 
 static void add_escaped(struct hf_buf *out, unsigned char c)

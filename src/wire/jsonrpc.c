@@ -1,6 +1,6 @@
 /* jsonrpc.c - the envelope of one message; see jsonrpc.h. */
 #include "wire/jsonrpc.h"
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 
 enum part { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, PART_COUNT };
 

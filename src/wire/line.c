@@ -9,7 +9,7 @@
  */
 #include "wire/line.h"
 #include <assert.h>
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 
 /* What a quiet stream may keep: most messages fit, and the rare huge one is given back. */
 enum { KEEP_MAX = 4 * HF_LINES_READ_MAX };

@@ -66,15 +66,19 @@ TEST(a_head_becomes_spans_and_a_query_is_no_part_of_the_path)
 {
     static const char text[] = "POST /mcp/a?b=c HTTP/1.1\r\nHost: localhost:7332\r\n"
                                "Accept:\t application/json , text/event-stream \t\r\n"
-                               "X-Empty:\r\ncontent-LENGTH: 12\r\n\r\n";
+                               "X-Empty:\r\nX-Tilde-~_: y\r\ncontent-LENGTH: 12\r\n\r\n";
     struct hf_http_head head;
     const char *why = NULL;
     REQUIRE(hf_http_head_parse(span_of(text, sizeof text - 1), &head, &why) == 0);
     CHECK(hf_span_is(head.method, "POST") && hf_span_is(head.target, "/mcp/a?b=c"));
-    CHECK(hf_span_is(head.path, "/mcp/a") && head.minor == 1 && head.header_count == 4);
-    CHECK(hf_span_is(hf_http_header(&head, "accept"), "application/json , text/event-stream"));
-    CHECK(hf_http_header(&head, "x-empty").p && hf_http_header(&head, "x-empty").n == 0);
-    CHECK(!hf_http_header(&head, "x-none").p && hf_http_header_count(&head, "x-none") == 0);
+    CHECK(hf_span_is(head.path, "/mcp/a") && head.minor == 1 && head.header_count == 5);
+    CHECK(
+        hf_span_is(hf_http_header(&head, HF_HTTP_ACCEPT), "application/json , text/event-stream"));
+    CHECK(hf_http_header_named(&head, HF_SPAN("x-empty")).p);
+    CHECK(hf_http_header_named(&head, HF_SPAN("x-empty")).n == 0);
+    CHECK(!hf_http_header_named(&head, HF_SPAN("x-none")).p);
+    CHECK(hf_http_header_named(&head, HF_SPAN("x-tilde-~_")).p);
+    CHECK(!hf_http_header_named(&head, HF_SPAN("x-tilde-^_")).p); /* they differ as cases do */
     CHECK(head.content_length == 12 && !head.is_chunked && head.keeps_alive);
     CHECK(!head.expects_continue);
 }
@@ -85,8 +89,53 @@ TEST(a_header_that_comes_twice_is_counted_and_has_no_single_value)
     struct hf_http_head head;
     const char *why;
     REQUIRE(hf_http_head_parse(span_of(text, sizeof text - 1), &head, &why) == 0);
-    CHECK(!hf_http_header(&head, "origin").p && hf_http_header_count(&head, "origin") == 2);
-    CHECK(hf_span_is(hf_http_header(&head, "host"), "a"));
+    CHECK(!hf_http_header(&head, HF_HTTP_ORIGIN).p && head.counts[HF_HTTP_ORIGIN] == 2);
+    CHECK(hf_span_is(hf_http_header(&head, HF_HTTP_HOST), "a"));
+}
+
+/* Recognised eight bytes at a time: so each byte is tried with everything else it could be. */
+TEST(a_known_header_is_recognised_in_any_case_and_nothing_else_is_taken_for_it)
+{
+    static const struct {
+        enum hf_http_name known;
+        const char *name, *value;
+    } rows[] = {
+        { HF_HTTP_ACCEPT, "aCcept", "x" },
+        { HF_HTTP_AUTHORIZATION, "Authorization", "x" },
+        { HF_HTTP_CONNECTION, "CONNECTION", "x" },
+        { HF_HTTP_CONTENT_LENGTH, "Content-Length", "3" },
+        { HF_HTTP_CONTENT_TYPE, "content-Type", "x" },
+        { HF_HTTP_EXPECT, "ExpecT", "100-continue" },
+        { HF_HTTP_LAST_EVENT_ID, "Last-Event-ID", "x" },
+        { HF_HTTP_MCP_METHOD, "Mcp-Method", "x" },
+        { HF_HTTP_MCP_NAME, "Mcp-Name", "x" },
+        { HF_HTTP_MCP_PROTOCOL_VERSION, "MCP-Protocol-Version", "x" },
+        { HF_HTTP_MCP_SESSION_ID, "mcp-session-iD", "x" },
+        { HF_HTTP_ORIGIN, "Origin", "x" },
+        { HF_HTTP_REQUEST_HEADERS, "Access-Control-Request-Headers", "x" },
+        { HF_HTTP_TRANSFER_ENCODING, "Transfer-Encoding", "chunked" },
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        char text[200];
+        const int n = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n%s: %s\r\n\r\n",
+                               rows[row].name, rows[row].value);
+        char *name = strstr(text, rows[row].name);
+        struct hf_http_head head;
+        const char *why;
+        REQUIRE(hf_http_head_parse(span_of(text, (size_t)n), &head, &why) == 0);
+        CHECK(head.counts[rows[row].known] == 1 && head.counts[HF_HTTP_OTHER] == 0);
+        CHECK(hf_span_is(hf_http_header(&head, rows[row].known), rows[row].value));
+        for (size_t i = 0; rows[row].name[i]; i++) {
+            for (int c = 1; c < 256; c++) {
+                name[i] = (char)c;
+                const bool is_read = hf_http_head_parse(span_of(text, (size_t)n), &head, &why) == 0;
+                const bool is_same = (c | 0x20) == (rows[row].name[i] | 0x20) &&
+                                     (c == rows[row].name[i] || (rows[row].name[i] & 0x40));
+                CHECK(!is_read || head.counts[rows[row].known] == is_same);
+            }
+            name[i] = rows[row].name[i];
+        }
+    }
 }
 
 static struct hf_http_head parsed(const char *text)
@@ -103,12 +152,12 @@ TEST(a_word_is_found_in_lists_whatever_its_case_parameters_and_line)
     const struct hf_http_head head =
         parsed("GET / HTTP/1.1\r\nHost: a\r\nAccept: Text/Event-Stream;q=0.5 , application/json\r\n"
                "accept:*/*\r\n\r\n");
-    CHECK(hf_http_lists(&head, "accept", HF_SPAN("application/json")));
-    CHECK(hf_http_lists(&head, "accept", HF_SPAN("text/event-stream")));
-    CHECK(hf_http_lists(&head, "accept", HF_SPAN("*/*")));
-    CHECK(!hf_http_lists(&head, "accept", HF_SPAN("text/event")));
-    CHECK(!hf_http_lists(&head, "accept", HF_SPAN("application")));
-    CHECK(!hf_http_lists(&head, "host", HF_SPAN("*/*")));
+    const struct hf_span words[] = { HF_SPAN("application/json"), HF_SPAN("text/event"),
+                                     HF_SPAN("text/event-stream"), HF_SPAN("application"),
+                                     HF_SPAN("*/*") };
+    CHECK(hf_http_lists(&head, HF_HTTP_ACCEPT, words, 5) == (1 | 4 | 16));
+    CHECK(hf_http_lists(&head, HF_HTTP_ACCEPT, words, 1) == 1);
+    CHECK(hf_http_lists(&head, HF_HTTP_HOST, words, 5) == 0);
 }
 
 TEST(version_and_connection_decide_whether_the_connection_stays)

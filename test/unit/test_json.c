@@ -1,6 +1,6 @@
 /* test_json.c - what is JSON and what is not, and which members of an object are wanted. */
 #include "wire/json.h"
-#include "wire/json_scan.h"
+#include "wire/scan.h"
 #include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -1,12 +1,12 @@
 /*
- * json_scan.h - to the next byte that matters, many bytes at a time. Private to wire/json_*.c.
+ * scan.h - to the next byte that matters, many bytes at a time. Private to wire.
  *
  * Nothing here reads at or past `end`: whole blocks while they fit, the rest byte by byte.
  * Where there is no SSE2 a block is eight bytes in an integer; both ways are exact per byte, so
  * the first hit is the first hit on machines of either byte order.
  */
-#ifndef HF_WIRE_JSON_SCAN_H
-#define HF_WIRE_JSON_SCAN_H
+#ifndef HF_WIRE_SCAN_H
+#define HF_WIRE_SCAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,6 +118,22 @@ static inline bool hf_byte_nesting(unsigned char c)
 {
     return (c | 0x20) == '{' || (c | 0x20) == '}' || c == '"';
 }
+static inline HF_BLOCK hf_block_list_stop(HF_BLOCK b)
+{
+    return hf_block_or(hf_block_equal(b, ','), hf_block_equal(b, ';'));
+}
+static inline bool hf_byte_list_stop(unsigned char c)
+{
+    return c == ',' || c == ';';
+}
+static inline HF_BLOCK hf_block_unprintable(HF_BLOCK b)
+{
+    return hf_block_or(hf_block_equal(b, 0x7f), hf_block_not_ascii_text(b));
+}
+static inline bool hf_byte_unprintable(unsigned char c)
+{
+    return c < 0x20 || c >= 0x7f;
+}
 
 #define HF_SCAN(name, set)                                                                         \
     static inline const char *name(const char *p, const char *end)                                 \
@@ -135,6 +151,8 @@ static inline bool hf_byte_nesting(unsigned char c)
 HF_SCAN(hf_scan_string_stop, string_stop) /* a quote or a backslash */
 HF_SCAN(hf_scan_unplain, unplain)         /* those, a control byte, or a byte over 0x7f */
 HF_SCAN(hf_scan_nesting, nesting)         /* a quote or a bracket of either kind */
+HF_SCAN(hf_scan_list_stop, list_stop)     /* a comma or a semicolon */
+HF_SCAN(hf_scan_unprintable, unprintable) /* a control byte, or a byte over 0x7e */
 
 static inline bool hf_is_space(char c)
 {
