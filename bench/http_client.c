@@ -18,7 +18,15 @@
 #include "http_rig.h"
 #include "rig.h"
 
-enum { ROUNDS = 5, ROUND_MS = 500, WARM_MS = 100, WIDTH_COUNT = 3, LIFE_S = 420 };
+enum {
+    ROUNDS = 7,
+    ROUND_MS = 500,
+    WARM_MS = 100,
+    WIDTH_COUNT = 3,
+    LIFE_S = 600,
+    LOOK_MS = 20, /* at who still works, before a round */
+    LOOKS_MAX = 50,
+};
 
 static const unsigned widths[WIDTH_COUNT] = { 1, 16, 64 };
 
@@ -40,6 +48,30 @@ struct sheet {
 };
 
 /* ---- measuring ---- */
+
+static uint64_t cpu_of_all(const struct sheet *sheet)
+{
+    uint64_t sum = 0;
+    for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
+        if (sheet->columns[proxy].is_there)
+            sum += stand_cpu_ns(&sheet->columns[proxy].stand);
+    return sum;
+}
+
+/* Whoever was measured last may still tidy up behind its load (64 connections closed, garbage
+ * collected): that is not to be paid by the next one. Waits until all of them together use less
+ * than a twentieth of a processor. */
+static void wait_until_quiet(const struct sheet *sheet)
+{
+    uint64_t before = cpu_of_all(sheet);
+    for (int look = 0; look < LOOKS_MAX; look++) {
+        (void)usleep(LOOK_MS * 1000);
+        const uint64_t now = cpu_of_all(sheet);
+        if (now - before < LOOK_MS * 1000000u / 20)
+            return;
+        before = now;
+    }
+}
 
 static void measure(struct column *column, unsigned width, unsigned round)
 {
@@ -72,8 +104,10 @@ static void measure_all(struct sheet *sheet, enum far far, const struct places *
     for (unsigned round = 0; round < ROUNDS; round++)
         for (unsigned w = 0; w < WIDTH_COUNT; w++)
             for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
-                if (sheet->columns[proxy].is_there)
+                if (sheet->columns[proxy].is_there) {
+                    wait_until_quiet(sheet);
                     measure(&sheet->columns[proxy], w, round);
+                }
     for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
         if (sheet->columns[proxy].is_there) {
             sheet->columns[proxy].rss_kb = stand_rss_kb(&sheet->columns[proxy].stand);

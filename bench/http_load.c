@@ -40,6 +40,8 @@ struct connection {
     char request[REQUEST_SIZE];
     size_t request_length;
     uint64_t sent_ns;
+    struct inlet good; /* the last answer that was read with care */
+    size_t good_head;
 };
 
 /* ---- requests ---- */
@@ -89,13 +91,19 @@ static const char *header(const struct inlet *in, const char *name)
     return NULL;
 }
 
+/* Where the body begins; 0: not there yet. */
+static size_t head_of(const struct inlet *in)
+{
+    const char *end = memmem(in->bytes, in->have, "\r\n\r\n", 4);
+    return end ? (size_t)(end + 4 - in->bytes) : 0;
+}
+
 /* Whether a whole answer of HTTP is there. */
 static bool is_whole(const struct inlet *in)
 {
-    const char *end = memmem(in->bytes, in->have, "\r\n\r\n", 4);
-    if (!end)
+    const size_t head = head_of(in);
+    if (!head)
         return false;
-    const size_t head = (size_t)(end + 4 - in->bytes);
     const char *length = header(in, "content-length:");
     if (length)
         return in->have >= head + strtoul(length, NULL, 10);
@@ -113,6 +121,25 @@ static bool has_result(const struct inlet *in, const char *text)
 static bool is_answered(const struct connection *c)
 {
     return is_whole(&c->post) && (!c->session || has_result(&c->session->stream, TEXT));
+}
+
+/* The same call has the same answer but for the date: comparing costs less than reading it again,
+ * and what we spend here is taken from whoever is measured. */
+static bool is_like_the_good_one(const struct connection *c)
+{
+    const struct inlet *in = &c->post, *good = &c->good;
+    return c->good_head && in->have == good->have &&
+           memcmp(in->bytes + c->good_head, good->bytes + c->good_head,
+                  good->have - c->good_head) == 0;
+}
+
+static void keep_as_good(struct connection *c)
+{
+    if (c->session)
+        return;
+    memcpy(c->good.bytes, c->post.bytes, c->post.have);
+    c->good.have = c->post.have;
+    c->good_head = head_of(&c->post);
 }
 
 /* ---- connections ---- */
@@ -137,12 +164,12 @@ static bool open_socket(const struct target *target, struct inlet *in)
     return false;
 }
 
-static void send_request(struct connection *c)
+static void send_request(struct connection *c, uint64_t now_ns)
 {
     c->post.have = 0;
     if (c->session)
         c->session->stream.have = 0;
-    c->sent_ns = clock_ns();
+    c->sent_ns = now_ns;
     if (send(c->post.fd, c->request, c->request_length, MSG_NOSIGNAL) != (ssize_t)c->request_length)
         give_up("send");
 }
@@ -161,7 +188,7 @@ static bool ask(const struct target *target, struct connection *c, const char *p
                 const char *body)
 {
     c->request_length = make_request(target, path, body, c->request);
-    send_request(c);
+    send_request(c, 0);
     while (!is_whole(&c->post))
         if (!read_some(&c->post))
             return false;
@@ -212,6 +239,7 @@ static struct session *session_of(const struct target *target, unsigned place, s
 static bool open_connection(const struct target *target, unsigned place, struct connection *c)
 {
     c->session = NULL;
+    c->good_head = 0;
     if (!open_socket(target, &c->post))
         return false;
     if (target->tongue == OLD_SSE && !(c->session = session_of(target, place, c))) {
@@ -240,7 +268,7 @@ static const struct inlet *answer_of(const struct connection *c)
 
 static bool call_once(struct connection *c)
 {
-    send_request(c);
+    send_request(c, 0);
     while (!is_whole(&c->post))
         if (!read_some(&c->post))
             return false;
@@ -300,15 +328,18 @@ static bool complain(const char *what, const struct inlet *in)
 }
 
 /* What came on one socket. False: it is of no use. */
-static bool on_readable(uint64_t which, struct latencies *latencies, bool *ret_is_answered)
+static bool on_readable(uint64_t which, bool *ret_is_answered)
 {
     struct connection *c = &connections[(uint32_t)which];
     if (!read_some(which >> 32 ? &c->session->stream : &c->post))
         return complain("a connection was closed under load", NULL);
+    *ret_is_answered = is_like_the_good_one(c);
+    if (*ret_is_answered)
+        return true;
     *ret_is_answered = is_answered(c);
     if (!*ret_is_answered)
         return true;
-    latencies_add(latencies, clock_ns() - c->sent_ns);
+    keep_as_good(c);
     return has_result(answer_of(c), TEXT) || complain("an answer that is none", answer_of(c));
 }
 
@@ -318,19 +349,24 @@ static bool run(unsigned count, int epoll, uint64_t until, struct latencies *lat
     struct epoll_event events[CONNECTIONS_MAX];
     unsigned open = count;
     for (unsigned i = 0; i < count; i++)
-        send_request(&connections[i]);
+        send_request(&connections[i], clock_ns());
     while (open) {
         const int ready = epoll_wait(epoll, events, CONNECTIONS_MAX, PATIENCE_S * 1000);
         if (ready <= 0)
             return complain("no answer for a long time", NULL);
         for (int i = 0; i < ready; i++) {
+            struct connection *c = &connections[events[i].data.u32];
             bool is_done;
-            if (!on_readable(events[i].data.u64, latencies, &is_done))
+            if (!on_readable(events[i].data.u64, &is_done))
                 return false;
-            load->calls += is_done;
-            if (is_done && clock_ns() < until)
-                send_request(&connections[events[i].data.u32]);
-            else if (is_done)
+            if (!is_done)
+                continue;
+            const uint64_t now_ns = clock_ns();
+            latencies_add(latencies, now_ns - c->sent_ns);
+            load->calls++;
+            if (now_ns < until)
+                send_request(c, now_ns);
+            else
                 open--;
         }
     }
