@@ -16,11 +16,13 @@ int hf_hex_digit(char c)
 
 bool hf_hex_read(struct hf_span text, uint8_t *ret_bytes, size_t n)
 {
-    unsigned is_good = text.n == 2 * n;
-    for (size_t i = 0; is_good && i < n; i++) {
+    bool is_good = true;
+    if (text.n != 2 * n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
         const unsigned high = values[(unsigned char)text.p[2 * i]];
         const unsigned low = values[(unsigned char)text.p[2 * i + 1]];
-        is_good = (high != 0) & (low != 0);
+        is_good &= high && low;
         ret_bytes[i] = (uint8_t)((high - 1) << 4 | (low - 1));
     }
     return is_good;
