@@ -1,5 +1,6 @@
 /* http.c - see http.h. */
 #include "backend/http.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/strings.h"
@@ -83,6 +84,7 @@ static bool is_event_stream(struct hf_span type)
  * asked: NULL. */
 static char *elsewhere(const struct hf_distant *distant, struct hf_span where)
 {
+    assert(distant->url);
     struct hf_url base, other;
     struct hf_err err;
     struct hf_buf url;
