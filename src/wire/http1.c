@@ -260,42 +260,47 @@ static int take_expect(struct hf_span value, struct hf_http_head *head, const ch
     return 0;
 }
 
+#define ONE(name) (1u << (name))
+
+/* By the length of the name, so that hardly any is compared in vain. */
 static enum hf_http_name recognise(struct hf_span name)
 {
-    switch (name.n) {
-    case sizeof "host" - 1: return is_named(name, HF_SPAN("host")) ? HF_HTTP_HOST : HF_HTTP_OTHER;
-    case sizeof "accept" - 1:
-        return is_named(name, HF_SPAN("accept"))   ? HF_HTTP_ACCEPT
-               : is_named(name, HF_SPAN("origin")) ? HF_HTTP_ORIGIN
-               : is_named(name, HF_SPAN("expect")) ? HF_HTTP_EXPECT
-                                                   : HF_HTTP_OTHER;
-    case sizeof "mcp-name" - 1:
-        return is_named(name, HF_SPAN("mcp-name")) ? HF_HTTP_MCP_NAME : HF_HTTP_OTHER;
-    case sizeof "mcp-method" - 1:
-        return is_named(name, HF_SPAN("mcp-method"))   ? HF_HTTP_MCP_METHOD
-               : is_named(name, HF_SPAN("connection")) ? HF_HTTP_CONNECTION
-                                                       : HF_HTTP_OTHER;
-    case sizeof "content-type" - 1:
-        return is_named(name, HF_SPAN("content-type")) ? HF_HTTP_CONTENT_TYPE : HF_HTTP_OTHER;
-    case sizeof "authorization" - 1:
-        return is_named(name, HF_SPAN("authorization"))   ? HF_HTTP_AUTHORIZATION
-               : is_named(name, HF_SPAN("last-event-id")) ? HF_HTTP_LAST_EVENT_ID
-                                                          : HF_HTTP_OTHER;
-    case sizeof "content-length" - 1:
-        return is_named(name, HF_SPAN("content-length"))   ? HF_HTTP_CONTENT_LENGTH
-               : is_named(name, HF_SPAN("mcp-session-id")) ? HF_HTTP_MCP_SESSION_ID
-                                                           : HF_HTTP_OTHER;
-    case sizeof "transfer-encoding" - 1:
-        return is_named(name, HF_SPAN("transfer-encoding")) ? HF_HTTP_TRANSFER_ENCODING
-                                                            : HF_HTTP_OTHER;
-    case sizeof "mcp-protocol-version" - 1:
-        return is_named(name, HF_SPAN("mcp-protocol-version")) ? HF_HTTP_MCP_PROTOCOL_VERSION
-                                                               : HF_HTTP_OTHER;
-    case sizeof "access-control-request-headers" - 1:
-        return is_named(name, HF_SPAN("access-control-request-headers")) ? HF_HTTP_REQUEST_HEADERS
-                                                                         : HF_HTTP_OTHER;
-    default: return HF_HTTP_OTHER;
+    static const char *const names[HF_HTTP_NAMES] = {
+        [HF_HTTP_ACCEPT] = "accept",
+        [HF_HTTP_AUTHORIZATION] = "authorization",
+        [HF_HTTP_CONNECTION] = "connection",
+        [HF_HTTP_CONTENT_LENGTH] = "content-length",
+        [HF_HTTP_CONTENT_TYPE] = "content-type",
+        [HF_HTTP_EXPECT] = "expect",
+        [HF_HTTP_HOST] = "host",
+        [HF_HTTP_LAST_EVENT_ID] = "last-event-id",
+        [HF_HTTP_MCP_METHOD] = "mcp-method",
+        [HF_HTTP_MCP_NAME] = "mcp-name",
+        [HF_HTTP_MCP_PROTOCOL_VERSION] = "mcp-protocol-version",
+        [HF_HTTP_MCP_SESSION_ID] = "mcp-session-id",
+        [HF_HTTP_ORIGIN] = "origin",
+        [HF_HTTP_REQUEST_HEADERS] = "access-control-request-headers",
+        [HF_HTTP_TRANSFER_ENCODING] = "transfer-encoding",
+    };
+    static const unsigned by_length[] = {
+        [4] = ONE(HF_HTTP_HOST),
+        [6] = ONE(HF_HTTP_ACCEPT) | ONE(HF_HTTP_EXPECT) | ONE(HF_HTTP_ORIGIN),
+        [8] = ONE(HF_HTTP_MCP_NAME),
+        [10] = ONE(HF_HTTP_CONNECTION) | ONE(HF_HTTP_MCP_METHOD),
+        [12] = ONE(HF_HTTP_CONTENT_TYPE),
+        [13] = ONE(HF_HTTP_AUTHORIZATION) | ONE(HF_HTTP_LAST_EVENT_ID),
+        [14] = ONE(HF_HTTP_CONTENT_LENGTH) | ONE(HF_HTTP_MCP_SESSION_ID),
+        [17] = ONE(HF_HTTP_TRANSFER_ENCODING),
+        [20] = ONE(HF_HTTP_MCP_PROTOCOL_VERSION),
+        [30] = ONE(HF_HTTP_REQUEST_HEADERS),
+    };
+    unsigned left = name.n < sizeof by_length / sizeof *by_length ? by_length[name.n] : 0;
+    for (; left; left &= left - 1) {
+        const enum hf_http_name known = (enum hf_http_name)__builtin_ctz(left);
+        if (is_named(name, (struct hf_span) { names[known], name.n }))
+            return known;
     }
+    return HF_HTTP_OTHER;
 }
 
 /* The few headers that frame the message; all others are for whoever asks for them. */
