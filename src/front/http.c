@@ -120,7 +120,7 @@ static void allow_params(struct hf_buf *out, struct hf_span asked)
 static void answer_preflight(struct hf_exchange *exchange)
 {
     const struct hf_span asked =
-        hf_http_header(hf_exchange_head(exchange), HF_HTTP_REQUEST_HEADERS);
+        hf_http_header(hf_exchange_head(exchange), HF_HTTP_ACCESS_CONTROL_REQUEST_HEADERS);
     char room[HEADERS_SIZE + ALLOW_MAX];
     struct hf_buf headers;
     hf_buf_init(&headers, 2 * ALLOW_MAX);

@@ -24,7 +24,7 @@ static struct wishes wishes_of(const struct hf_http_head *head)
                                      HF_SPAN("text/*") };
     const unsigned listed =
         hf_http_lists(head, HF_HTTP_ACCEPT, words, sizeof words / sizeof *words);
-    const bool any = listed & ANY || (!listed && head->counts[HF_HTTP_ACCEPT] == 0);
+    const bool any = listed & ANY || head->counts[HF_HTTP_ACCEPT] == 0;
     return (struct wishes) {
         .json = any || listed & (JSON | ANY_APPLICATION),
         .events = any || listed & (EVENTS | ANY_TEXT),

@@ -279,7 +279,7 @@ static enum hf_http_name recognise(struct hf_span name)
         [HF_HTTP_MCP_PROTOCOL_VERSION] = "mcp-protocol-version",
         [HF_HTTP_MCP_SESSION_ID] = "mcp-session-id",
         [HF_HTTP_ORIGIN] = "origin",
-        [HF_HTTP_REQUEST_HEADERS] = "access-control-request-headers",
+        [HF_HTTP_ACCESS_CONTROL_REQUEST_HEADERS] = "access-control-request-headers",
         [HF_HTTP_TRANSFER_ENCODING] = "transfer-encoding",
     };
     static const unsigned by_length[] = {
@@ -292,7 +292,7 @@ static enum hf_http_name recognise(struct hf_span name)
         [14] = ONE(HF_HTTP_CONTENT_LENGTH) | ONE(HF_HTTP_MCP_SESSION_ID),
         [17] = ONE(HF_HTTP_TRANSFER_ENCODING),
         [20] = ONE(HF_HTTP_MCP_PROTOCOL_VERSION),
-        [30] = ONE(HF_HTTP_REQUEST_HEADERS),
+        [30] = ONE(HF_HTTP_ACCESS_CONTROL_REQUEST_HEADERS),
     };
     unsigned left = name.n < sizeof by_length / sizeof *by_length ? by_length[name.n] : 0;
     for (; left; left &= left - 1) {

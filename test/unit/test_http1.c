@@ -112,7 +112,7 @@ TEST(a_known_header_is_recognised_in_any_case_and_nothing_else_is_taken_for_it)
         { HF_HTTP_MCP_PROTOCOL_VERSION, "MCP-Protocol-Version", "x" },
         { HF_HTTP_MCP_SESSION_ID, "mcp-session-iD", "x" },
         { HF_HTTP_ORIGIN, "Origin", "x" },
-        { HF_HTTP_REQUEST_HEADERS, "Access-Control-Request-Headers", "x" },
+        { HF_HTTP_ACCESS_CONTROL_REQUEST_HEADERS, "Access-Control-Request-Headers", "x" },
         { HF_HTTP_TRANSFER_ENCODING, "Transfer-Encoding", "chunked" },
     };
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
