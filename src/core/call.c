@@ -1,12 +1,22 @@
-/* call.c - one request on its way through: made, dispatched, answered, lost, cancelled.
+/* call.c - one request on its way through: made, dispatched, moved, released.
  *
- * 1. A client's call ends exactly once, by hf_call_end; whoever answers it does so just before.
- * 2. Only hf_call_lost sends bytes again, and only on the verdict of evidence.c.
+ * 1. A client's call ends by hf_call_answer (answer.c) and by nothing else.
+ * 2. Bytes of a call go out again only by hf_call_judge (verdict.c).
  * 3. A call whose line is half written stays until the line is finished, whatever became of it. */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include "core/state.h"
+
+void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to)
+{
+    struct hf_engine *engine = call->engine;
+    if (!hf_stage_may_follow(call->stage, to))
+        hf_note(engine, HF_NOTE_ERROR, NULL, 0, "bug call=%s to=%s", hf_stage_name(call->stage),
+                hf_stage_name(to));
+    /* made all the same: the lists have moved already, and must not disagree with the stage */
+    engine->held_count += (uint32_t)(to == HF_CALL_HELD) - (call->stage == HF_CALL_HELD);
+    call->stage = to;
+}
 
 /* ---- the table ---- */
 
@@ -37,12 +47,17 @@ static bool take_index(struct hf_engine *engine, struct hf_call *call)
     return true;
 }
 
-struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
+struct hf_call *hf_call_at(const struct hf_engine *engine, uint64_t id)
 {
-    struct hf_engine *engine = runtime->server->engine;
     const uint32_t index = id & (HF_CALLS_MAX - 1);
     struct hf_call *call = index < engine->call_cap ? engine->calls[index] : NULL;
-    if (!call || call->id != id || call->runtime != runtime)
+    return call && call->id == id ? call : NULL;
+}
+
+struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
+{
+    struct hf_call *call = hf_call_at(runtime->server->engine, id);
+    if (!call || call->runtime != runtime)
         return NULL;
     /* a streaming decoder answers as soon as it has the closing brace, newline or not */
     const bool is_whole = call->stage == HF_CALL_SENT ||
@@ -56,6 +71,7 @@ static void free_call(void *p)
     hf_free(call->own_name);
     hf_free(call->extra);
     hf_input_free(call->input);
+    hf_seam_free_answer(call->kept);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
     hf_free(call);
@@ -89,20 +105,21 @@ static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *se
     return NULL;
 }
 
-struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
-                            const struct hf_msg *msg)
+struct hf_call *hf_call_new(const struct hf_incoming *in)
 {
+    struct hf_session *session = in->session;
     struct hf_engine *engine = session->engine;
+    const struct hf_method *method = in->method;
+    const struct hf_msg *msg = in->msg;
     /* what a modern server is told of its client is added when it is sent, and must fit by then */
-    const bool says_it = session->is_taking_modern || !session->hello;
+    const bool says_it = in->is_modern || !session->hello;
     const size_t intro = says_it ? 0 : strlen(session->hello);
     const size_t bytes = msg->text.n + intro;
     const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
     struct hf_call *call = fits ? make_call(engine, session, method, msg->text.n + 1) : NULL;
     if (!call) {
         hf_refuse(
-            session, msg->id, NULL, HF_ERROR_OVERLOADED,
-            fits ? "too_many_calls" : "max_buffered_bytes",
+            in, NULL, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
             "holdfast holds too many requests at this moment; this one was not sent. Try again "
             "later.");
         return NULL;
@@ -116,8 +133,8 @@ struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *
     hf_call_weigh(call, 0, bytes);
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
-    call->via = session->via;
-    call->is_modern = session->is_taking_modern;
+    call->via = in->via;
+    call->is_modern = in->is_modern;
     if (call->is_modern) {
         const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));
         call->capabilities = (struct hf_span) { call->text + (capable.p - msg->text.p), capable.n };
@@ -195,8 +212,12 @@ void hf_call_timer(struct hf_call *call)
         hf_held_over(call);
         return;
     }
+    if (call->stage == HF_CALL_KEEPING) {
+        hf_seam_let_go(call); /* it was not kept in time: an answer is not lost for that */
+        return;
+    }
     if (call->purpose == HF_FOR_DOUBT) {
-        hf_call_end(call);
+        hf_call_end_ours(call);
         hf_remote_doubt_resolved(runtime, 0);
         return;
     }
@@ -206,7 +227,7 @@ void hf_call_timer(struct hf_call *call)
     }
     const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
     const char *name = call->slot->server->name;
-    if (call->stage >= HF_CALL_WRITING) {
+    if (hf_stage_is_begun(call->stage)) {
         hf_call_take_back(call, HF_SPAN("\"holdfast: the call ran out of time\""));
         hf_call_fail(
             call, HF_ERROR_OUTCOME_UNKNOWN, out_of_time ? "timeout" : "wait_over",
@@ -214,6 +235,10 @@ void hf_call_timer(struct hf_call *call)
             "may have run. Check its effect before sending it again.",
             name, out_of_time ? "callTimeoutMs" : "waitMs, and its server read it only in part");
         hf_check_maybe(runtime);
+        return;
+    }
+    if (call->stage == HF_CALL_CLEARING) {
+        hf_seam_too_late(call);
         return;
     }
     hf_call_fail(call, HF_ERROR_UNAVAILABLE, out_of_time ? "timeout" : "wait_over",
@@ -231,7 +256,7 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     assert(!runtime->is_frozen && !hf_linked(&call->link));
     call->runtime = runtime;
     call->slot = runtime->slot;
-    call->stage = HF_CALL_QUEUED;
+    hf_call_set_stage(call, HF_CALL_QUEUED);
     call->dispatched_ms = engine->now_ms;
     hf_list_push(&runtime->calls, &call->link);
     if (call->session) {
@@ -258,21 +283,21 @@ void hf_call_written(struct hf_call *call)
         bury_call(call);
         return;
     }
+    if (call->stage == HF_CALL_KEEPING) /* so it was, and its answer has not left yet */
+        return;
     assert(call->stage == HF_CALL_WRITING);
-    call->stage = HF_CALL_SENT;
+    hf_call_set_stage(call, HF_CALL_SENT);
     call->dispatched_ms = call->engine->now_ms;
     hf_call_arm(call);
 }
 
 void hf_call_abandoned(struct hf_call *call)
 {
-    assert(call->stage == HF_CALL_ENDED);
-    bury_call(call);
+    if (call->stage == HF_CALL_ENDED)
+        bury_call(call);
 }
 
-/* Takes the call out of the runtime, into no list; true if its half-written line must still be
- * finished. */
-static bool leave_runtime(struct hf_call *call)
+bool hf_call_leave_runtime(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
     hf_unlink(&call->link);
@@ -296,12 +321,11 @@ static bool leave_runtime(struct hf_call *call)
     }
     if (call->stage == HF_CALL_QUEUED) /* in vain: it was waiting all the same */
         call->waited_ms += call->engine->now_ms - call->dispatched_ms;
-    call->stage = HF_CALL_NEW;
+    hf_call_set_stage(call, HF_CALL_NEW);
     return half_written;
 }
 
-/* A call has gone: there may be room for another, or it was the last that was waited for. */
-static void left(struct hf_runtime *before)
+void hf_call_left(struct hf_runtime *before)
 {
     if (before->is_settled)
         return;
@@ -311,132 +335,38 @@ static void left(struct hf_runtime *before)
         hf_slot_flush(before->slot);
 }
 
-void hf_call_end(struct hf_call *call)
+struct hf_runtime *hf_call_step_aside(struct hf_call *call)
+{
+    struct hf_runtime *runtime = hf_stage_is_with_server(call->stage) ? call->runtime : NULL;
+    if (runtime)
+        (void)hf_call_leave_runtime(call);
+    else if (call->stage == HF_CALL_WAITING)
+        hf_call_unwait(call);
+    else if (call->stage == HF_CALL_CLEARING)
+        hf_seam_cleared(call);
+    return runtime;
+}
+
+void hf_call_release(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
     struct hf_session *session = call->session;
-    struct hf_runtime *runtime = call->stage >= HF_CALL_QUEUED ? call->runtime : NULL;
     assert(call->stage != HF_CALL_ENDED);
-    bool stays = false;
     if (call->park)
         hf_park_left(call);
-    if (runtime)
-        stays = leave_runtime(call);
-    else if (call->stage == HF_CALL_WAITING)
-        hf_call_unwait(call);
-    else if (call->stage == HF_CALL_HELD)
-        engine->held_count--;
+    struct hf_runtime *runtime = hf_call_step_aside(call);
+    hf_unlink(&call->link);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
     hf_call_weigh(call, call->held, 0);
-    call->stage = HF_CALL_ENDED;
+    hf_call_set_stage(call, HF_CALL_ENDED);
     call->session = NULL;
-    if (!stays)
+    if (!hf_linked(&call->frame.link)) /* else its half-written line must still be finished */
         bury_call(call);
     if (runtime)
-        left(runtime);
+        hf_call_left(runtime);
     if (session)
         hf_session_maybe_settle(session);
-}
-
-/* Once for each call of a client that was for a server, just before its answer. */
-static void count(struct hf_call *call, uint64_t *outcome)
-{
-    struct hf_stats *stats = &call->slot->server->stats;
-    const uint64_t now = call->engine->now_ms;
-    const uint64_t waits = call->stage == HF_CALL_WAITING ? now - call->waiting_since_ms : 0;
-    (*outcome)++;
-    hf_histogram_add(&stats->waiting, call->waited_ms + waits);
-}
-
-void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
-                  ...)
-{
-    char sentence[700];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    const struct hf_slot *slot = call->slot;
-    struct hf_server *server = slot ? slot->server : NULL;
-    if (call->was_dispatched && server && !hf_error_dispatched(error)) {
-        error = HF_ERROR_OUTCOME_UNKNOWN;
-        (void)snprintf(sentence, sizeof sentence,
-                       call->input
-                           ? "The server \"%s\" asked for input in the middle of the call and "
-                             "could not be given it (%s). What it did before it asked is not "
-                             "known: check that before sending it again."
-                           : "The request was sent to \"%s\", which was lost before it answered, "
-                             "and it could not be repeated (%s). It may have run.",
-                       server->name, reason);
-    }
-    struct hf_error_facts facts = {
-        .sentence = hf_span_of(sentence),
-        .reason = hf_span_of(reason),
-        .evidence = hf_error_dispatched(error) ? HF_EVIDENCE_DISPATCHED : call->evidence,
-        .retry_after_ms = -1,
-    };
-    if (server) {
-        facts.server = hf_span_of(server->name);
-        facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-        /* whose question cannot be answered, unless the answer went to another already */
-        const bool is_asked = call->input && call->stage < HF_CALL_WRITING;
-        facts.generation = is_asked                        ? call->input->generation
-                           : call->runtime                 ? call->runtime->generation
-                           : call->stage == HF_CALL_JOINED ? hf_park_generation(call->park)
-                                                           : server->generation;
-        if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
-            facts.retry_after_ms = hf_call_retry_after_ms(call);
-        hf_note(call->engine, HF_NOTE_INFO, server, facts.generation,
-                "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
-                hf_evidence_name(facts.evidence), reason, call->method->name);
-    }
-    if (call->session && server)
-        count(call, &server->stats.failed[error]);
-    if (call->stage == HF_CALL_ASKING)
-        hf_input_drop(call); /* before its answer, which ends its stream */
-    if (hf_call_is_parked(call)) {
-        if (hf_park_failed(call, error, &facts))
-            return;
-    } else if (call->session) {
-        hf_send_failure(call->session, call->via, call->client_id, error, &facts);
-    }
-    struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
-    hf_call_end(call);
-    if (hf_error_dispatched(error))
-        hf_ear_unsure(runtime, call);
-}
-
-void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
-{
-    struct hf_runtime *runtime = call->runtime;
-    struct hf_stats *stats = &runtime->server->stats;
-    runtime->completed_a_call = true;
-    count(call, msg->kind == HF_MSG_ERROR ? &stats->errors : &stats->results);
-    hf_histogram_add(&stats->latency, call->engine->now_ms - call->dispatched_ms);
-    if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
-        hf_backoff_call_completed(&runtime->server->backoff);
-    if (call->is_modern && !runtime->is_modern && hf_park_url_required(call, msg))
-        return;
-    if (hf_call_is_parked(call)) {
-        hf_park_answered(call, msg);
-        return;
-    }
-    if (call->is_modern && !runtime->is_modern && hf_modern_pass(call, msg)) {
-        hf_call_end(call);
-        return;
-    }
-    struct hf_effect *answer =
-        hf_send_spliced(call->session, call->via, msg->text, msg->id, call->client_id);
-    if (answer) {
-        int64_t code = 0;
-        answer->is_answer = true;
-        if (msg->kind == HF_MSG_ERROR &&
-            !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-            code = -32603;
-        answer->error_code = (int)code;
-    }
-    hf_call_end(call);
 }
 
 /* The server has answered and is done with it, and the call is not: as if it had never been sent.
@@ -444,7 +374,7 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
 static struct hf_runtime *step_out(struct hf_call *call)
 {
     struct hf_runtime *before = call->runtime;
-    if (leave_runtime(call))
+    if (hf_call_leave_runtime(call))
         hf_frame_leave_newline(call);
     call->runtime = NULL;
     call->history = (struct hf_history) { .is_repeatable = call->history.is_repeatable };
@@ -457,19 +387,18 @@ void hf_call_move(struct hf_call *call, struct hf_slot *slot)
 {
     struct hf_runtime *before = step_out(call);
     hf_call_arrive(call, slot);
-    left(before);
+    hf_call_left(before);
 }
 
 void hf_call_pause(struct hf_call *call)
 {
-    struct hf_runtime *before = call->stage >= HF_CALL_QUEUED ? step_out(call) : NULL;
-    if (call->stage == HF_CALL_WAITING)
-        hf_call_unwait(call);
-    call->stage = HF_CALL_ASKING;
+    struct hf_runtime *before = hf_stage_is_with_server(call->stage) ? step_out(call) : NULL;
+    (void)hf_call_step_aside(call);
+    hf_call_set_stage(call, HF_CALL_ASKING);
     hf_call_stop_clock(call, true); /* while the client is asked */
     hf_timer_clear(&call->engine->timers, &call->timer);
     if (before)
-        left(before);
+        hf_call_left(before);
 }
 
 /* Under an id of its own: to the server it is another request. */
@@ -486,101 +415,13 @@ static void renumber(struct hf_call *call)
 void hf_call_continue(struct hf_call *call)
 {
     hf_call_stop_clock(call, false);
-    call->stage = HF_CALL_NEW;
+    hf_call_set_stage(call, HF_CALL_NEW);
     renumber(call);
     hf_call_arrive(call, call->slot);
-}
-
-/* ---- lost and cancelled ---- */
-
-static void send_again(struct hf_call *call)
-{
-    struct hf_server *server = call->slot->server;
-    struct hf_runtime *before = call->runtime;
-    if (call->park)
-        hf_park_lost(call);
-    (void)leave_runtime(call);
-    call->runtime = NULL;
-    call->is_answered = false; /* if it was refused: another answer is waited for */
-    server->resends++;
-    hf_note(call->engine, HF_NOTE_INFO, server, before->generation,
-            "resend evidence=%s sends=%u method=%s", hf_evidence_name(call->evidence),
-            call->history.sends, call->method->name);
-    hf_call_arrive(call, call->slot);
-    left(before);
-}
-
-void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
-{
-    if (call->purpose != HF_FOR_CLIENT) {
-        hf_call_end(call);
-        return;
-    }
-    if (call->doubted_status) {
-        hf_remote_doubt_over(call);
-        return;
-    }
-    hf_call_judge(call, hf_evidence_of(call->extent, facts),
-                  hf_evidence_byte_taken(call->extent, facts), call->slot->server->reason);
-}
-
-void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken,
-                   const char *why)
-{
-    struct hf_server *server = call->slot->server;
-    if (hf_call_is_parked(call) && !call->park->is_anew) { /* its server asked: it goes on there */
-        evidence = HF_EVIDENCE_DISPATCHED;
-        call->history.is_repeatable = false;
-    }
-    server->stats.lost[evidence]++;
-    call->evidence = evidence;
-    call->was_dispatched |= evidence == HF_EVIDENCE_DISPATCHED;
-    call->history.byte_taken |= byte_taken;
-    switch (hf_evidence_verdict(call->evidence, call->history)) {
-    case HF_VERDICT_RESEND: send_again(call); break;
-    case HF_VERDICT_UNKNOWN:
-        server->unknowns++;
-        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, why,
-                     "The call was sent to \"%s\" and no answer came back (%s). It may have run. "
-                     "Check its effect before sending it again.",
-                     server->name, why);
-        break;
-    case HF_VERDICT_DIES_ON_IT:
-        hf_call_fail(
-            call, HF_ERROR_DIES_ON_IT, "server_dies_on_it",
-            "The server \"%s\" died %u times while it was reading this call, before it had "
-            "all of it; the call never ran. Do not send it again as it is.",
-            server->name, call->history.sends);
-        break;
-    case HF_VERDICT_REFUSED_AGAIN:
-        hf_call_fail(call, HF_ERROR_DIES_ON_IT, "refused_again",
-                     "The server \"%s\" turned this call away %u times; it never ran.",
-                     server->name, call->history.sends);
-        break;
-    }
-}
-
-void hf_call_cancel(struct hf_call *call, struct hf_span reason)
-{
-    struct hf_runtime *runtime = call->stage >= HF_CALL_WRITING ? call->runtime : NULL;
-    const bool was_silent =
-        runtime && runtime->last_byte_ms <= call->dispatched_ms &&
-        call->engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
-    hf_call_take_back(call, reason);
-    if (call->slot)
-        count(call, &call->slot->server->stats.cancelled);
-    if (call->stage == HF_CALL_ASKING)
-        hf_input_drop(call);
-    if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
-        hf_send_nothing(call->session, call->via);
-    hf_call_end(call);
-    hf_ear_unsure(runtime, call);
-    if (was_silent)
-        hf_check_maybe(runtime);
 }
 
 void hf_call_withdraw(struct hf_call *call)
 {
     hf_call_take_back(call, HF_SPAN(""));
-    hf_call_end(call);
+    hf_call_end_ours(call);
 }

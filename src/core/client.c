@@ -40,35 +40,26 @@ static bool must_be_held(struct hf_call *call)
     return false;
 }
 
-static void answer_list(struct hf_session *session, struct hf_span id, enum hf_part_id part,
-                        struct hf_span cursor)
+static struct hf_answer list_answer(struct hf_session *session, bool is_modern,
+                                    enum hf_part_id part, struct hf_span cursor)
 {
     struct hf_err err;
     const struct hf_span page = hf_view_page(session, part, cursor, &err);
-    session->is_taking_list = true;
-    if (page.p)
-        hf_send_result(session, id, page);
-    else
-        hf_send_error(session, id, -32602, "%s", err.text);
-    session->is_taking_list = false;
+    if (!page.p)
+        return hf_answer_error(session->engine, -32602, err.text, HF_SPAN(""));
+    return hf_answer_result(is_modern ? hf_modern_dressed(session, page, true) : page);
 }
 
 void hf_held_over(struct hf_call *call)
 {
     struct hf_session *session = call->session;
-    const uint64_t taken = session->via; /* this may happen while another message is taken */
-    const bool was_modern = session->is_taking_modern;
-    session->via = call->via;
-    session->is_taking_modern = call->is_modern;
     if (call->method->id == HF_METHOD_INITIALIZE)
-        hf_welcome(session, call->client_id);
+        hf_call_answer(call, hf_answer_result(hf_welcome_result(session)));
     else if (call->method->id == HF_METHOD_DISCOVER)
-        hf_modern_discover(session, call->client_id);
+        hf_call_answer(call, hf_answer_result(hf_modern_discover_result(session)));
     else
-        answer_list(session, call->client_id, call->part, (struct hf_span) { NULL, 0 });
-    session->via = taken;
-    session->is_taking_modern = was_modern;
-    hf_call_end(call);
+        hf_call_answer(
+            call, list_answer(session, call->is_modern, call->part, (struct hf_span) { NULL, 0 }));
 }
 
 /* A look at a resting server wakes it, and that is news too: one review at a time. */
@@ -109,15 +100,14 @@ static uint32_t list_wait_ms(const struct hf_session *session)
     return longest;
 }
 
-static void hold_or_answer(struct hf_session *session, const struct hf_method *method,
-                           enum hf_part_id part, const struct hf_msg *msg)
+static void hold_or_answer(const struct hf_incoming *in, enum hf_part_id part)
 {
-    struct hf_call *call = hf_call_new(session, method, msg);
+    struct hf_session *session = in->session;
+    struct hf_call *call = hf_call_new(in);
     if (!call)
         return;
     call->part = part;
-    call->stage = HF_CALL_HELD;
-    session->engine->held_count++;
+    hf_call_set_stage(call, HF_CALL_HELD);
     call->wait_until_ms = session->engine->now_ms + list_wait_ms(session);
     const bool is_held = must_be_held(call);
     if (call->stage != HF_CALL_HELD) /* a look at the servers has answered it already */
@@ -128,14 +118,13 @@ static void hold_or_answer(struct hf_session *session, const struct hf_method *m
         hf_held_over(call);
 }
 
-static void take_list(struct hf_session *session, enum hf_part_id part,
-                      const struct hf_method *method, const struct hf_msg *msg)
+static void take_list(const struct hf_incoming *in, enum hf_part_id part)
 {
-    const struct hf_span cursor = hf_json_get(msg->params, HF_SPAN("cursor"));
+    const struct hf_span cursor = hf_json_get(in->msg->params, HF_SPAN("cursor"));
     if (cursor.p)
-        answer_list(session, msg->id, part, cursor);
+        hf_reply(in, list_answer(in->session, in->is_modern, part, cursor));
     else
-        hold_or_answer(session, method, part, msg);
+        hold_or_answer(in, part);
 }
 
 /* ---- routed ---- */
@@ -146,48 +135,50 @@ static struct hf_span moved(const struct hf_call *call, const struct hf_msg *msg
     return (struct hf_span) { call->text + (span.p - msg->text.p), span.n };
 }
 
-static void refuse_denied(struct hf_session *session, const struct hf_msg *msg,
-                          struct hf_server *server)
+static void refuse_denied(const struct hf_incoming *in, struct hf_server *server)
 {
-    hf_refuse(session, msg->id, server, HF_ERROR_DENIED, "denied",
+    hf_refuse(in, server, HF_ERROR_DENIED, "denied",
               "holdfast's configuration does not allow this name (allow / deny); the call was "
               "not sent.");
 }
 
 /* Sends the request on its way to `server`. `name` is what the client called it, in msg. */
-static void route(struct hf_session *session, const struct hf_method *method,
-                  const struct hf_msg *msg, const struct hf_target *target, struct hf_span name)
+static void route(const struct hf_incoming *in, const struct hf_target *target, struct hf_span name)
 {
+    struct hf_session *session = in->session;
+    const struct hf_msg *msg = in->msg;
+    const enum hf_method_id method = in->method->id;
     struct hf_server *server = target->server;
     if (!hf_session_uses(session, server)) {
-        refuse_denied(session, msg, server);
+        refuse_denied(in, server);
         return;
     }
     if (server->is_removed && session->engine->is_stopping) {
-        hf_refuse(session, msg->id, server, HF_ERROR_UNAVAILABLE, "shutting_down",
+        hf_refuse(in, server, HF_ERROR_UNAVAILABLE, "shutting_down",
                   "holdfast is shutting down; the call was never sent and is safe to send again.");
         return;
     }
     if (server->is_removed) {
-        hf_send_error(session, msg->id, -32602, "The server \"%s\" was removed from the config",
-                      server->name);
+        hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", server->name);
         return;
     }
     struct hf_slot *slot = hf_slot_for(server, session, true);
     if (!slot) {
         hf_refuse(
-            session, msg->id, server, HF_ERROR_OVERLOADED, "max_runtimes",
+            in, server, HF_ERROR_OVERLOADED, "max_runtimes",
             "This server already runs once for each of as many clients as maxRuntimes allows; "
             "the call was not sent.");
         return;
     }
-    bool carries_state;
-    if (hf_retry_refused(session, method, msg, server, &carries_state))
+    const enum hf_retry_state state = hf_retry_state(in, server);
+    if (state > HF_RETRY_STATE_OF_SERVER) {
+        hf_retry_refuse(in, server, state);
         return;
-    struct hf_call *call = hf_call_new(session, method, msg);
+    }
+    struct hf_call *call = hf_call_new(in);
     if (!call)
         return;
-    call->carries_state = carries_state;
+    call->carries_state = state == HF_RETRY_STATE_OF_SERVER;
     if (target->own_name.p && name.p) {
         call->own_name = hf_span_dup(target->own_name);
         hf_call_cut(call, moved(call, msg, name),
@@ -198,8 +189,8 @@ static void route(struct hf_session *session, const struct hf_method *method,
         call->token = moved(call, msg, token);
         hf_call_cut(call, call->token, call->digits);
     }
-    if (method->id == HF_METHOD_RESOURCES_READ || method->id == HF_METHOD_SUBSCRIBE ||
-        method->id == HF_METHOD_UNSUBSCRIBE) {
+    if (method == HF_METHOD_RESOURCES_READ || method == HF_METHOD_SUBSCRIBE ||
+        method == HF_METHOD_UNSUBSCRIBE) {
         call->uri = moved(call, msg, name);
         call->is_guess = target->is_guess;
     }
@@ -208,22 +199,24 @@ static void route(struct hf_session *session, const struct hf_method *method,
     hf_call_arrive(call, slot);
 }
 
-static void take_named(struct hf_session *session, enum hf_part_id part,
-                       const struct hf_method *method, const struct hf_msg *msg,
-                       struct hf_span name)
+/* To the one server behind this door. */
+static void route_to_only(const struct hf_incoming *in)
+{
+    route(in, &(struct hf_target) { .server = in->session->only }, (struct hf_span) { NULL, 0 });
+}
+
+static void take_named(const struct hf_incoming *in, enum hf_part_id part, struct hf_span name)
 {
     struct hf_target target = { 0 };
     if (hf_json_type(name) != HF_JSON_STRING) {
-        hf_send_error(session, msg->id, -32602, "%s needs a string \"name\" in its params",
-                      method->name);
-    } else if (hf_view_resolve(session, part, name, &target)) {
-        route(session, method, msg, &target, name);
+        hf_reply_error(in, -32602, "%s needs a string \"name\" in its params", in->method->name);
+    } else if (hf_view_resolve(in->session, part, name, &target)) {
+        route(in, &target, name);
     } else if (target.is_denied) {
-        refuse_denied(session, msg, target.server);
+        refuse_denied(in, target.server);
     } else {
-        hf_send_error(session, msg->id, -32602, "Unknown %s: %.*s",
-                      part == HF_PART_TOOLS ? "tool" : "prompt", (int)(name.n < 200 ? name.n : 200),
-                      name.p);
+        hf_reply_error(in, -32602, "Unknown %s: %.*s", part == HF_PART_TOOLS ? "tool" : "prompt",
+                       (int)(name.n < 200 ? name.n : 200), name.p);
     }
 }
 
@@ -244,25 +237,25 @@ static struct hf_server *next_with_resources(struct hf_session *session, struct 
     return NULL;
 }
 
-/* What it asks for makes us remember so much of it; false: it was refused. */
-static bool may_keep(struct hf_session *session, const struct hf_msg *msg, size_t bytes)
+/* Refuses what would make us remember too much of its client, and says whether it did. */
+static bool refuse_to_keep(const struct hf_incoming *in, size_t bytes)
 {
-    if (hf_session_may_keep(session, bytes))
-        return true;
+    if (hf_session_may_keep(in->session, bytes))
+        return false;
     hf_refuse(
-        session, msg->id, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
+        in, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
         "holdfast remembers no more for this client (its introduction and its subscriptions); "
         "nothing was sent. Unsubscribe from something, or introduce yourself more briefly.");
-    return false;
+    return true;
 }
 
-static void take_uri(struct hf_session *session, const struct hf_method *method,
-                     const struct hf_msg *msg, struct hf_span uri)
+static void take_uri(const struct hf_incoming *in, struct hf_span uri)
 {
+    struct hf_session *session = in->session;
+    const enum hf_method_id method = in->method->id;
     struct hf_target target = { .server = session->only };
     if (hf_json_type(uri) != HF_JSON_STRING) {
-        hf_send_error(session, msg->id, -32602, "%s needs a string \"uri\" in its params",
-                      method->name);
+        hf_reply_error(in, -32602, "%s needs a string \"uri\" in its params", in->method->name);
         return;
     }
     if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
@@ -273,48 +266,45 @@ static void take_uri(struct hf_session *session, const struct hf_method *method,
     }
     target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
     if (!target.server) {
-        hf_send_error(session, msg->id, session->is_taking_modern ? -32602 : -32002,
-                      "Resource not found: no server has resources");
-    } else if (method->id == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
-        hf_refuse(session, msg->id, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
+        hf_reply_error(in, in->is_modern ? -32602 : -32002,
+                       "Resource not found: no server has resources");
+    } else if (method == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
+        hf_refuse(in, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
                   "Clients of holdfast are subscribed to as many resources as it can follow; this "
                   "request was not sent. Unsubscribe from others first.");
-    } else if (method->id == HF_METHOD_UNSUBSCRIBE &&
-               hf_session_shares(session, target.server, uri)) {
+    } else if (method == HF_METHOD_UNSUBSCRIBE && hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
-        hf_send_result(session, msg->id, HF_SPAN("{}"));
-    } else if (method->id != HF_METHOD_SUBSCRIBE || may_keep(session, msg, uri.n)) {
-        route(session, method, msg, &target, uri);
+        hf_reply_result(in, HF_SPAN("{}"));
+    } else if (method != HF_METHOD_SUBSCRIBE || !refuse_to_keep(in, uri.n)) {
+        route(in, &target, uri);
     }
 }
 
-static void take_completion(struct hf_session *session, const struct hf_method *method,
-                            const struct hf_msg *msg)
+static void take_completion(const struct hf_incoming *in)
 {
-    const struct hf_span ref = hf_json_get(msg->params, HF_SPAN("ref"));
+    const struct hf_span ref = hf_json_get(in->msg->params, HF_SPAN("ref"));
     const struct hf_span uri = hf_json_get(ref, HF_SPAN("uri"));
     if (uri.p)
-        take_uri(session, method, msg, uri);
+        take_uri(in, uri);
     else
-        take_named(session, HF_PART_PROMPTS, method, msg, hf_json_get(ref, HF_SPAN("name")));
+        take_named(in, HF_PART_PROMPTS, hf_json_get(ref, HF_SPAN("name")));
 }
 
-static void take_level(struct hf_session *session, const struct hf_method *method,
-                       const struct hf_msg *msg)
+static void take_level(const struct hf_incoming *in)
 {
-    const struct hf_span level = hf_json_get(msg->params, HF_SPAN("level"));
+    struct hf_session *session = in->session;
+    const struct hf_span level = hf_json_get(in->msg->params, HF_SPAN("level"));
     if (hf_json_type(level) != HF_JSON_STRING || level.n > LEVEL_MAX) {
-        hf_send_error(session, msg->id, -32602, "logging/setLevel needs a string \"level\"");
+        hf_reply_error(in, -32602, "logging/setLevel needs a string \"level\"");
         return;
     }
     hf_free(session->log_level);
     session->log_level = hf_span_dup(level);
     if (session->only) {
-        route(session, method, msg, &(struct hf_target) { .server = session->only },
-              (struct hf_span) { NULL, 0 });
+        route_to_only(in);
         return;
     }
-    hf_send_result(session, msg->id, HF_SPAN("{}"));
+    hf_reply_result(in, HF_SPAN("{}"));
     struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
         const struct hf_slot *slot = hf_slot_for(server, session, false);
@@ -324,89 +314,121 @@ static void take_level(struct hf_session *session, const struct hf_method *metho
 }
 
 /* At the door of one server every task is that server's, whatever we know of it. */
-static void take_task(struct hf_session *session, const struct hf_method *method,
-                      const struct hf_msg *msg)
+static void take_task(const struct hf_incoming *in)
 {
-    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("taskId"));
+    struct hf_session *session = in->session;
+    const struct hf_span id = hf_json_get(in->msg->params, HF_SPAN("taskId"));
     struct hf_server *server = session->only ? session->only : hf_task_server(session, id);
     if (server)
-        route(session, method, msg, &(struct hf_target) { .server = server },
-              (struct hf_span) { NULL, 0 });
+        route(in, &(struct hf_target) { .server = server }, (struct hf_span) { NULL, 0 });
     else
-        hf_send_error(session, msg->id, -32602,
-                      "Unknown task: holdfast does not know (any more) which of its servers made "
-                      "it; ask at that server's own door, or start it anew");
+        hf_reply_error(in, -32602,
+                       "Unknown task: holdfast does not know (any more) which of its servers made "
+                       "it; ask at that server's own door, or start it anew");
 }
 
-static void take_unknown(struct hf_session *session, const struct hf_method *method,
-                         const struct hf_msg *msg)
+static void take_unknown(const struct hf_incoming *in)
 {
-    if (session->only)
-        route(session, method, msg, &(struct hf_target) { .server = session->only },
-              (struct hf_span) { NULL, 0 });
+    const struct hf_msg *msg = in->msg;
+    if (in->session->only)
+        route_to_only(in);
     else
-        hf_send_error(
-            session, msg->id, -32601,
+        hf_reply_error(
+            in, -32601,
             "Method not found: holdfast does not know which of its servers \"%.*s\" is for",
             (int)(msg->method.n < 100 ? msg->method.n : 100), msg->method.p);
 }
 
-static void take_request(struct hf_session *session, const struct hf_msg *msg)
+/* Whose it is and which key it has, as far as it says so itself. */
+static void identify(struct hf_incoming *in, const struct hf_origin *origin)
 {
-    const struct hf_method *method = hf_method_find(msg->method);
-    session->is_taking_modern = session->is_modern || hf_era_is_modern(msg);
-    if (session->is_taking_modern && !hf_modern_check(session, method, msg))
+    const struct hf_span meta = in->msg->meta;
+    in->caller.who = origin->who;
+    in->caller.session = in->is_modern ? 0 : in->session->number;
+    in->key = origin->key;
+    if (!meta.p)
         return;
-    if (method->id == HF_METHOD_INITIALIZE) {
-        if (!may_keep(session, msg, msg->params.n))
-            return;
-        hf_welcome_hello(session,
-                         hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
-        hold_or_answer(session, method, HF_PART_TOOLS, msg);
-        return;
-    }
-    if (method->id == HF_METHOD_PING) {
-        hf_send_result(session, msg->id, HF_SPAN("{}"));
-        return;
-    }
-    if (session->is_taking_modern)
-        hf_welcome_modern(session, msg);
-    else
-        hf_welcome_stranger(session);
-    if (hf_retry_taken(session, method, msg))
-        return;
-    switch (method->id) {
+    if (in->is_modern)
+        in->caller.client = hf_json_get(meta, HF_SPAN(HF_META_CLIENT));
+    in->caller.chain = hf_json_get(meta, HF_SPAN(HF_META_CALLER));
+    const struct hf_span key = hf_json_get(meta, HF_SPAN(HF_META_KEY));
+    if (key.p)
+        in->key = key;
+}
+
+static void take_routed(const struct hf_incoming *in)
+{
+    const struct hf_msg *msg = in->msg;
+    switch (in->method->id) {
     case HF_METHOD_DISCOVER:
-        if (session->is_taking_modern)
-            hold_or_answer(session, method, HF_PART_TOOLS, msg);
+        if (in->is_modern)
+            hold_or_answer(in, HF_PART_TOOLS);
         else
-            take_unknown(session, method, msg);
+            take_unknown(in);
         break;
-    case HF_METHOD_TOOLS_LIST: take_list(session, HF_PART_TOOLS, method, msg); break;
-    case HF_METHOD_PROMPTS_LIST: take_list(session, HF_PART_PROMPTS, method, msg); break;
-    case HF_METHOD_RESOURCES_LIST: take_list(session, HF_PART_RESOURCES, method, msg); break;
-    case HF_METHOD_TEMPLATES_LIST: take_list(session, HF_PART_TEMPLATES, method, msg); break;
-    case HF_METHOD_TOOLS_CALL: take_named(session, HF_PART_TOOLS, method, msg, msg->name); break;
-    case HF_METHOD_PROMPTS_GET: take_named(session, HF_PART_PROMPTS, method, msg, msg->name); break;
+    case HF_METHOD_TOOLS_LIST: take_list(in, HF_PART_TOOLS); break;
+    case HF_METHOD_PROMPTS_LIST: take_list(in, HF_PART_PROMPTS); break;
+    case HF_METHOD_RESOURCES_LIST: take_list(in, HF_PART_RESOURCES); break;
+    case HF_METHOD_TEMPLATES_LIST: take_list(in, HF_PART_TEMPLATES); break;
+    case HF_METHOD_TOOLS_CALL: take_named(in, HF_PART_TOOLS, msg->name); break;
+    case HF_METHOD_PROMPTS_GET: take_named(in, HF_PART_PROMPTS, msg->name); break;
     case HF_METHOD_RESOURCES_READ:
     case HF_METHOD_SUBSCRIBE:
-    case HF_METHOD_UNSUBSCRIBE: take_uri(session, method, msg, msg->uri); break;
-    case HF_METHOD_COMPLETE: take_completion(session, method, msg); break;
-    case HF_METHOD_SET_LEVEL: take_level(session, method, msg); break;
+    case HF_METHOD_UNSUBSCRIBE: take_uri(in, msg->uri); break;
+    case HF_METHOD_COMPLETE: take_completion(in); break;
+    case HF_METHOD_SET_LEVEL: take_level(in); break;
     case HF_METHOD_TASKS_GET:
     case HF_METHOD_TASKS_RESULT:
     case HF_METHOD_TASKS_UPDATE:
-    case HF_METHOD_TASKS_CANCEL: take_task(session, method, msg); break;
+    case HF_METHOD_TASKS_CANCEL: take_task(in); break;
     case HF_METHOD_LISTEN:
-        if (session->is_taking_modern)
-            hf_listen_open(session, msg);
+        if (in->is_modern)
+            hf_listen_open(in);
         else
-            hf_send_error(
-                session, msg->id, -32601,
+            hf_reply_error(
+                in, -32601,
                 "Method not found: subscriptions/listen needs the _meta of " HF_MODERN_VERSION);
         break;
-    default: take_unknown(session, method, msg); break;
+    default: take_unknown(in); break;
     }
+}
+
+static void take_request(struct hf_session *session, const struct hf_origin *origin,
+                         const struct hf_msg *msg)
+{
+    struct hf_incoming incoming = {
+        .session = session,
+        .via = origin->via,
+        .id = msg->id,
+        .is_modern = session->is_modern || hf_era_is_modern(msg),
+        .method = hf_method_find(msg->method),
+        .msg = msg,
+    };
+    const struct hf_incoming *in = &incoming;
+    if (in->is_modern && hf_modern_refuse_wrong(in))
+        return;
+    if (in->method->id == HF_METHOD_INITIALIZE) {
+        if (refuse_to_keep(in, msg->params.n))
+            return;
+        hf_welcome_hello(session,
+                         hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
+        hold_or_answer(in, HF_PART_TOOLS);
+        return;
+    }
+    if (in->method->id == HF_METHOD_PING) {
+        hf_reply_result(in, HF_SPAN("{}"));
+        return;
+    }
+    if (in->is_modern)
+        hf_welcome_modern(session, msg);
+    else
+        hf_welcome_stranger(session);
+    if (in->method->id == HF_METHOD_TOOLS_CALL)
+        identify(&incoming, origin);
+    if (hf_retry_is_ours(in))
+        hf_retry_take(in);
+    else
+        take_routed(in);
 }
 
 /* ---- what comes back for a client ---- */
@@ -435,10 +457,14 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
             return;
         }
     }
-    if (call->runtime->is_remote && hf_remote_refused(call, msg))
+    if (call->runtime->is_remote && hf_remote_is_refusal(call, msg)) {
+        hf_remote_correct(call, msg);
         return;
-    if (call->runtime->is_modern && !call->is_modern && hf_input_required(call, msg))
+    }
+    if (call->runtime->is_modern && !call->is_modern && hf_input_is_required(msg)) {
+        hf_input_ask(call, msg);
         return;
+    }
     if (msg->kind == HF_MSG_RESULT && call->runtime->has_tasks)
         hf_task_made(call, msg->result);
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
@@ -509,60 +535,63 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     }
 }
 
-static void take_one(struct hf_session *session, struct hf_span text)
+/* Returns how many answers it will get. */
+static unsigned take_one(struct hf_session *session, const struct hf_origin *origin,
+                         struct hf_span text)
 {
     struct hf_msg msg;
     struct hf_err err;
     const enum hf_msg_status status =
         hf_msg_parse(text, session->engine->limits.max_depth, &msg, &err);
-    session->owed += status != HF_MSG_OK || msg.kind == HF_MSG_REQUEST;
+    struct hf_incoming unread = { .session = session, .via = origin->via };
     switch (status) {
-    case HF_MSG_NOT_JSON: hf_send_error(session, HF_SPAN("null"), -32700, "%s", err.text); return;
-    case HF_MSG_NOT_A_REQUEST: hf_send_error(session, msg.id, -32600, "%s", err.text); return;
+    case HF_MSG_NOT_JSON: hf_reply_error(&unread, -32700, "%s", err.text); return 1;
+    case HF_MSG_NOT_A_REQUEST:
+        unread.id = msg.id;
+        hf_reply_error(&unread, -32600, "%s", err.text);
+        return 1;
     case HF_MSG_OK: break;
     }
     switch (msg.kind) {
-    case HF_MSG_REQUEST: take_request(session, &msg); break;
+    case HF_MSG_REQUEST: take_request(session, origin, &msg); return 1;
     case HF_MSG_NOTIFICATION: take_notification(session, &msg); break;
     case HF_MSG_RESULT:
     case HF_MSG_ERROR: hf_ask_answered(session, &msg); break;
     }
+    return 0;
 }
 
-static void take_message(struct hf_session *session, struct hf_span text)
+static unsigned take_message(struct hf_session *session, const struct hf_origin *origin,
+                             struct hf_span text)
 {
     struct hf_json_error error;
     /* 2025-03-26 had batches; each of its messages is answered on its own */
-    if (hf_json_type(text) == HF_JSON_ARRAY &&
-        hf_json_check(text, session->engine->limits.max_depth, &error)) {
-        struct hf_json_iter it = hf_json_iter(text);
-        if (!hf_json_next(&it)) {
-            session->owed++;
-            hf_send_error(session, HF_SPAN("null"), -32600, "a batch must not be empty");
-        } else
-            do
-                take_one(session, it.value);
-            while (hf_json_next(&it));
-        return;
+    if (hf_json_type(text) != HF_JSON_ARRAY ||
+        !hf_json_check(text, session->engine->limits.max_depth, &error))
+        return take_one(session, origin, text);
+    unsigned owed = 0;
+    struct hf_json_iter it = hf_json_iter(text);
+    if (!hf_json_next(&it)) {
+        const struct hf_incoming unread = { .session = session, .via = origin->via };
+        hf_reply_error(&unread, -32600, "a batch must not be empty");
+        return 1;
     }
-    take_one(session, text);
+    do
+        owed += take_one(session, origin, it.value);
+    while (hf_json_next(&it));
+    return owed;
 }
 
-unsigned hf_session_message_via(struct hf_session *session, struct hf_span text, uint64_t via,
-                                uint64_t now_ms)
+unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,
+                                 const struct hf_origin *origin, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
-    session->via = via;
-    session->owed = 0;
-    take_message(session, text);
-    session->via = 0;
-    session->is_taking_modern = false;
-    return session->owed;
+    return take_message(session, origin, text);
 }
 
 void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms)
 {
-    (void)hf_session_message_via(session, text, 0, now_ms);
+    (void)hf_session_message_from(session, text, &(struct hf_origin) { 0 }, now_ms);
 }
 
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
@@ -570,12 +599,13 @@ void hf_session_message_over(struct hf_session *session, const struct hf_json_sk
 {
     hf_set_now(session->engine, now_ms);
     const struct hf_span id = hf_json_skim_id(skim);
+    const struct hf_incoming in = { .session = session,
+                                    .id = id.n ? id : (struct hf_span) { NULL, 0 } };
     if (!hf_json_skim_has_method(skim) && id.n) {
         hf_ask_answer_over(session, id);
         return;
     }
-    hf_refuse(session, id.n ? id : HF_SPAN("null"), NULL, HF_ERROR_REQUEST_TOO_LARGE,
-              "max_message_bytes",
+    hf_refuse(&in, NULL, HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
               "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
               "sent. Make it smaller, or raise the limit.");
 }

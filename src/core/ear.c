@@ -267,7 +267,7 @@ void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg)
                             hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
                             code == -32601;
     runtime->ear.is_refused |= is_unknown;
-    hf_call_end(call);
+    hf_call_end_ours(call);
     if (is_unknown && runtime->is_remote)
         hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
 }
@@ -295,38 +295,30 @@ void hf_ear_left(struct hf_call *call)
 
 /* ---- in the stead of modern servers ---- */
 
-static void answer(struct hf_call *call, const char *rest, int code)
+bool hf_ear_can_answer(const struct hf_call *call)
 {
-    struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}", HF_FMT(call->client_id), rest);
-    hf_send_answer(call->session, call->via, hf_keep(call->engine, &draft), code);
-    hf_call_end(call);
+    const enum hf_method_id method = call->method->id;
+    return call->slot->current->is_modern && !call->is_modern &&
+           (method == HF_METHOD_SUBSCRIBE || method == HF_METHOD_UNSUBSCRIBE ||
+            method == HF_METHOD_SET_LEVEL);
 }
 
-bool hf_ear_answers(struct hf_call *call)
+void hf_ear_answer(struct hf_call *call)
 {
-    const struct hf_runtime *runtime = call->slot->current;
     struct hf_session *session = call->session;
-    if (!runtime->is_modern || call->is_modern)
-        return false;
-    switch (call->method->id) {
-    case HF_METHOD_SUBSCRIBE:
-        if (!runtime->has_subscribe) {
-            answer(call,
-                   "\"error\":{\"code\":-32601,\"message\":\"Method not found: this server tells "
-                   "of no updates of its resources\"}",
-                   -32601);
-            return true;
-        }
-        hf_session_subscribe(session, call->slot->server, call->uri);
-        break;
-    case HF_METHOD_UNSUBSCRIBE:
-        hf_session_unsubscribe(session, call->slot->server, call->uri);
-        break;
-    case HF_METHOD_SET_LEVEL: break; /* every request says it from now on */
-    default: return false;
+    struct hf_server *server = call->slot->server;
+    if (call->method->id == HF_METHOD_SUBSCRIBE && !call->slot->current->has_subscribe) {
+        hf_call_answer(call, hf_answer_error(call->engine, -32601,
+                                             "Method not found: this server tells of no updates of "
+                                             "its resources",
+                                             HF_SPAN("")));
+        return;
     }
-    answer(call, "\"result\":{}", 0);
+    /* a log level is said with every request from now on */
+    if (call->method->id == HF_METHOD_SUBSCRIBE)
+        hf_session_subscribe(session, server, call->uri);
+    if (call->method->id == HF_METHOD_UNSUBSCRIBE)
+        hf_session_unsubscribe(session, server, call->uri);
+    hf_call_answer(call, hf_answer_result(HF_SPAN("{}")));
     hf_ears_review(session->engine);
-    return true;
 }

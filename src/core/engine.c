@@ -12,6 +12,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->doors);
+    hf_link_init(&engine->keeping);
     return engine;
 }
 
@@ -55,6 +56,12 @@ void hf_engine_on_cell(struct hf_engine *engine, hf_cell_hook hook, void *contex
 {
     engine->on_cell = hook;
     engine->on_cell_context = context;
+}
+
+void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *context)
+{
+    engine->on_answer = hook;
+    engine->on_answer_context = context;
 }
 
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect)
@@ -154,6 +161,7 @@ void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
 {
     hf_set_now(engine, now_ms);
     engine->is_stopping = true;
+    hf_seam_let_all_go(engine);
     struct hf_session *session;
     HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
         hf_parks_stop(session);

@@ -44,6 +44,14 @@ enum hf_effect_kind {
     HF_DO_HANG_UP,       /* a remote `runtime` is over: say hf_runtime_hung_up */
     HF_DO_NOTE,          /* something worth a log line: `note` */
     HF_DO_FORGET_SERVER, /* `server` was removed and is gone: free what the shell has of it */
+    HF_DO_ASK_LEAVE,     /* a call waits at `seam`: hf_engine_give_leave with `ticket` */
+};
+
+/* Where a call can be made to wait for somebody else. */
+enum hf_seam {
+    HF_SEAM_DISPATCH, /* it has a place, and not a byte of it was written yet */
+    HF_SEAM_ANSWER,   /* its answer is known, and not a byte of it was sent yet */
+    HF_SEAM_COUNT,
 };
 
 enum hf_note_level { HF_NOTE_DEBUG, HF_NOTE_INFO, HF_NOTE_WARN, HF_NOTE_ERROR };
@@ -66,9 +74,12 @@ struct hf_effect {
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
     /* HF_DO_SEND */
-    uint64_t via;   /* what hf_session_message_via was given with the request it belongs to; or 0 */
+    uint64_t via;   /* what the origin of its request said; or 0 */
     bool is_answer; /* of one request of that message */
     int error_code; /* of an answer that is an error */
+    /* HF_DO_ASK_LEAVE */
+    enum hf_seam seam;
+    uint64_t ticket;
     struct hf_note note;
 };
 
@@ -87,6 +98,32 @@ const struct hf_stats *hf_engine_stats(const struct hf_engine *engine);
 /* For the simulator: told of every state × event that happened. */
 typedef void (*hf_cell_hook)(void *context, enum hf_slot_state state, enum hf_slot_event event);
 void hf_engine_on_cell(struct hf_engine *engine, hf_cell_hook hook, void *context);
+
+/* What became of one call of a client: told once for each, before its answer leaves. Requests that
+ * never became a call (refused at the door) are not among them. */
+struct hf_call_record {
+    const struct hf_session *session;
+    const struct hf_server *server; /* NULL: it was for none */
+    uint64_t via;
+    struct hf_span id; /* of the client's request, raw */
+    bool is_tool_call; /* tools/call */
+    bool is_joined;    /* a retry, which hears of a call that is recorded itself */
+    bool is_parked;    /* its client was answered with a question before, and comes back for this */
+    unsigned outcome;  /* enum hf_outcome */
+    int code;          /* of the error it was answered with; 0: none */
+};
+typedef void (*hf_answer_hook)(void *context, const struct hf_call_record *record);
+void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *context);
+
+/* ---- seams: somebody else may have to agree before a call goes on ---- */
+
+/* From now on every tools/call asks for leave at that seam. False: nobody gives it any more, and
+ * what waits for it goes on at once: refused before dispatch, an answer as it is. */
+void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_used, uint64_t now_ms);
+/* `refusal`: why the call must not be sent, for machines; NULL: it may. An answer leaves in any
+ * case. A ticket whose call has ended meanwhile is ignored. */
+void hf_engine_give_leave(struct hf_engine *engine, enum hf_seam seam, uint64_t ticket,
+                          const char *refusal, uint64_t now_ms);
 
 /* ---- time ---- */
 
@@ -239,11 +276,17 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
                                    uint64_t now_ms);
 void *hf_session_shell(const struct hf_session *session);
 void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms);
-/* `via` is whatever the front wants to hear again with everything that belongs to the requests of
- * this message: its answers, their progress, what the server asks meanwhile. Returns how many
- * answers it will get; some may be among the effects already. */
-unsigned hf_session_message_via(struct hf_session *session, struct hf_span text, uint64_t via,
-                                uint64_t now_ms);
+/* What a front knows of a message beside its text. */
+struct hf_origin {
+    /* Whatever the front wants to hear again with everything that belongs to the requests of this
+     * message: its answers, their progress, what the server asks meanwhile. 0: nothing. */
+    uint64_t via;
+    struct hf_span who; /* its client: a token, an address, a process; n 0: nobody in particular */
+    struct hf_span key; /* idempotency key said beside it; p NULL: none */
+};
+/* Returns how many answers it will get; some may be among the effects already. */
+unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,
+                                 const struct hf_origin *origin, uint64_t now_ms);
 /* Whoever waited for these answers is gone: what was not sent yet never will be, and is answered
  * so; the rest goes on. */
 void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms);

@@ -16,6 +16,8 @@
 #define HF_META_VERSION    HF_META_PREFIX "protocolVersion"
 #define HF_META_CAPABLE    HF_META_PREFIX "clientCapabilities"
 #define HF_META_CLIENT     HF_META_PREFIX "clientInfo"
+#define HF_META_CALLER     "dev.holdfast/caller"
+#define HF_META_KEY        "dev.holdfast/idempotencyKey"
 #define HF_META_LEVEL      HF_META_PREFIX "logLevel"
 #define HF_META_SERVER     HF_META_PREFIX "serverInfo"
 #define HF_META_LISTEN     HF_META_PREFIX "subscriptionId"

@@ -158,7 +158,7 @@ static void begin_frame(struct hf_frame *frame, uint64_t at)
     if (!call || call->stage == HF_CALL_ENDED)
         return;
     assert(call->stage == HF_CALL_QUEUED && frame->length >= 2);
-    call->stage = HF_CALL_WRITING;
+    hf_call_set_stage(call, HF_CALL_WRITING);
     call->waited_ms += call->engine->now_ms - call->dispatched_ms;
     call->extent = (struct hf_extent) { at, at + frame->length - 2, true };
     call->history.sends++;

@@ -129,7 +129,7 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
-    hf_call_end(call);
+    hf_call_end_ours(call);
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
@@ -281,7 +281,7 @@ void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const enum hf_part_id part = call->part;
-    hf_call_end(call);
+    hf_call_end_ours(call);
     if (!runtime->listing[part].building || runtime->is_frozen)
         return;
     if (msg->kind != HF_MSG_RESULT) {

@@ -23,29 +23,21 @@ struct hf_span hf_keep(struct hf_engine *engine,
                        struct hf_buf *draft); /* until collect; frees the draft */
 /* `via` 0: belongs to no request. */
 void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
-/* No answer will come: its client took the request back. */
-void hf_send_nothing(struct hf_session *session, uint64_t via);
 /* What a client was asked (`id`) is of no use any more. */
 void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id);
-/* Answers to the message being taken. */
-void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result);
-void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result);
-void hf_send_error_data(struct hf_session *session, struct hf_span id, int code, const char *text,
-                        struct hf_span data); /* raw; n 0: none */
-void hf_send_call_error(const struct hf_call *call, int code, const char *text); /* to its via */
-/* A whole message that answers one request of `via`. */
-void hf_send_answer(struct hf_session *session, uint64_t via, struct hf_span message,
-                    int error_code);
-void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
-    HF_PRINTF(4, 5);
 /* `text` with `by` in the place of `cut` */
-struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
-                                  struct hf_span cut, struct hf_span by);
-void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id,
-                     enum hf_error error, const struct hf_error_facts *facts);
-/* Before there is a call; `server` may be NULL. */
-void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
-               enum hf_error error, const char *reason, const char *sentence);
+void hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                     struct hf_span cut, struct hf_span by);
+/* A stream that a client listened on ends without an answer. */
+void hf_send_nothing(struct hf_session *session, uint64_t via);
+/* Answers to a request that has not become a call. */
+void hf_reply_result(const struct hf_incoming *in, struct hf_span result);
+void hf_reply_error_data(const struct hf_incoming *in, int code, const char *text,
+                         struct hf_span data); /* raw; n 0: none */
+void hf_reply_error(const struct hf_incoming *in, int code, const char *format, ...)
+    HF_PRINTF(3, 4);
+void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
+               const char *reason, const char *sentence); /* `server` may be NULL */
 /* A response: a server that takes no more of them is lost. */
 void hf_tell(struct hf_runtime *runtime, struct hf_span message);
 /* A notification: dropped where no more is taken. */
@@ -124,8 +116,9 @@ void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
                     struct hf_span message);
 /* Our `initialized`; hf_hello_introduced when it has arrived. */
 void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version);
-/* Rejected before processing, by the revision: it goes out again, corrected. False: an answer. */
-bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg);
+/* Rejected before processing, by the revision: it is to go out again, corrected. */
+bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg);
+void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg);
 void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
 struct hf_span hf_remote_headers(const struct hf_post *post); /* modern: lines, until collect */
 void hf_remote_close(struct hf_runtime *runtime);
@@ -154,13 +147,59 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
 void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
 
 /* call.c */
+void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to); /* its only writer */
 /* NULL: too much is under way already, and the client was told. */
-struct hf_call *hf_call_new(struct hf_session *session, const struct hf_method *method,
-                            const struct hf_msg *msg);
+struct hf_call *hf_call_new(const struct hf_incoming *in);
 struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose purpose,
                              const struct hf_method *method, struct hf_span params);
+struct hf_call *hf_call_at(const struct hf_engine *engine, uint64_t id); /* NULL: none any more */
+/* Only one whose server can have read it. */
 struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id);
 void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by);
+/* Out of whatever it waits in or was sent to; the runtime it leaves, or NULL. hf_call_left is to
+ * follow. */
+struct hf_runtime *hf_call_step_aside(struct hf_call *call);
+/* Takes it out of its runtime; true if its half-written line must still be finished. */
+bool hf_call_leave_runtime(struct hf_call *call);
+/* A call has gone: there may be room for another, or it was the last that was waited for. */
+void hf_call_left(struct hf_runtime *before);
+/* For answer.c: out of all lists, and buried. */
+void hf_call_release(struct hf_call *call);
+
+/* answer.c: the one exit of a client's call */
+void hf_call_answer(struct hf_call *call, struct hf_answer answer);
+void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
+                  ...) HF_PRINTF(4, 5);
+void hf_call_cancel(struct hf_call *call, struct hf_span reason);
+void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */
+void hf_call_end_ours(struct hf_call *call); /* one of our own: nobody is told */
+void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer); /* for seam.c */
+/* `rest`: from behind the id on. */
+struct hf_answer hf_answer_rest(enum hf_outcome outcome, int code, struct hf_span rest);
+struct hf_answer hf_answer_result(struct hf_span result);
+struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char *text,
+                                 struct hf_span data);
+struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
+                                   const struct hf_error_facts *facts);
+void hf_answer_add_rest(struct hf_buf *out, const struct hf_answer *answer);
+void hf_reply(const struct hf_incoming *in, struct hf_answer answer);
+
+/* verdict.c: calls that were lost */
+void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
+/* The only function that sends bytes of a call again. */
+void hf_call_judge(struct hf_call *call, struct hf_loss loss);
+
+/* seam.c: calls that wait for somebody else */
+bool hf_seam_must_clear(const struct hf_call *call);
+void hf_seam_clear(struct hf_call *call);   /* asks for leave to send it */
+void hf_seam_cleared(struct hf_call *call); /* it waits for that no more */
+void hf_seam_too_late(struct hf_call *call);
+bool hf_seam_must_keep(const struct hf_call *call, const struct hf_answer *answer);
+void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer);
+void hf_seam_let_go(struct hf_call *call); /* the answer that was kept leaves */
+void hf_seam_let_all_go(struct hf_engine *engine);
+void hf_seam_free_answer(struct hf_kept_answer *kept); /* NULL accepted */
+
 /* wait.c */
 void hf_call_arm(struct hf_call *call);                   /* for the nearest of its deadlines */
 void hf_call_stop_clock(struct hf_call *call, bool stop); /* of callTimeoutMs, or let it go on */
@@ -174,24 +213,15 @@ void hf_call_refuse_by_state(struct hf_call *call); /* switched off, given up, s
 void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime);
 void hf_call_written(struct hf_call *call);   /* its whole line is out */
 void hf_call_abandoned(struct hf_call *call); /* and will never be */
-void hf_call_end(struct hf_call *call);       /* without a word */
-void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
-                  ...) HF_PRINTF(4, 5);
-void hf_call_cancel(struct hf_call *call, struct hf_span reason);
 /* Its server is told, if it got it; the call is ended next. `reason` raw, n 0: none. */
 void hf_call_take_back(struct hf_call *call, struct hf_span reason);
 void hf_call_withdraw(struct hf_call *call); /* one of ours that nobody needs any more */
 void hf_call_timer(struct hf_call *call);
-void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */
 void hf_call_move(struct hf_call *call,
                   struct hf_slot *slot); /* answered "not mine": ask another */
 /* Answered, but not at its end: it leaves its server until its client has answered too. */
 void hf_call_pause(struct hf_call *call);
 void hf_call_continue(struct hf_call *call);
-void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts);
-/* `why`: for people, if nobody can tell what became of it. */
-void hf_call_judge(struct hf_call *call, enum hf_evidence evidence, bool byte_taken,
-                   const char *why);
 /* frame.c */
 /* What it keeps of `before` bytes is `now` as many. */
 void hf_call_weigh(struct hf_call *call, size_t before, size_t now);
@@ -206,20 +236,20 @@ void hf_frame_free(void *frame);
 void hf_welcome_hello(struct hf_session *session, struct hf_span params); /* of its initialize */
 /* One that does not introduce itself is served as one that can do nothing special. */
 void hf_welcome_stranger(struct hf_session *session);
-void hf_welcome(struct hf_session *session, struct hf_span id); /* answers its initialize */
+struct hf_span hf_welcome_result(struct hf_session *session); /* of its initialize */
 void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg);
 void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities);
 void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session);
 
 /* modern.c */
-/* False: refused, and the client was told. */
-bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
-                     const struct hf_msg *msg);
-void hf_modern_discover(struct hf_session *session, struct hf_span id);
+/* Refuses what is wrong with its introduction, and says whether it did. */
+bool hf_modern_refuse_wrong(const struct hf_incoming *in);
+struct hf_span hf_modern_discover_result(struct hf_session *session);
+/* A result of ours as a modern client expects it; good until collect. */
+struct hf_span hf_modern_dressed(struct hf_session *session, struct hf_span result,
+                                 bool is_cacheable);
 /* Who answers, for the `_meta` of a result; no comma. */
 void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session);
-/* The members that every result of ours has for a modern client; no brace, no comma behind. */
-void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable);
 /* A legacy server's answer as a modern client gets it, from behind the id on. */
 void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const struct hf_msg *msg,
                         int *ret_code);
@@ -228,8 +258,8 @@ void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const st
 void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
                      const struct hf_session *session, const struct hf_method *method,
                      struct hf_span params);
-/* Passes a legacy server's answer to a modern client; false: it can go as it is. */
-bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg);
+/* Whether a legacy server's answer cannot go to a modern client as it is. */
+bool hf_modern_changes(const struct hf_call *call, const struct hf_msg *msg);
 
 /* client.c */
 void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);
@@ -247,22 +277,27 @@ void hf_session_let_go(struct hf_session *session, size_t bytes);
 bool hf_session_uses(const struct hf_session *session,
                      const struct hf_server *server); /* its door */
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
+struct hf_use *hf_session_find_use(const struct hf_session *session,
+                                   const struct hf_server *server); /* NULL: never used */
 
 /* park_ask.c: modern clients that are asked by legacy servers */
 /* False: not for a modern client. `origin` NULL: not known. */
 bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf_session *session,
                    const struct hf_method *method, const struct hf_msg *msg);
-/* The server's -32042; true: its client was asked, and the call waits for the retry. */
-bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg);
+/* The server's -32042, and its client can be asked that: the call is to wait for the retry. */
+bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg);
+void hf_park_ask_url(struct hf_call *call, const struct hf_msg *msg);
 bool hf_park_is_for(const struct hf_method *method);
 /* given.c: answers the server's question from what the request brought along; false: cannot. */
 bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
 
 /* park.c */
-void hf_park_answered(struct hf_call *call, const struct hf_msg *msg); /* and it has ended */
-/* True: it was laid aside, and goes on with the next retry. */
-bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts);
-void hf_park_left(struct hf_call *call); /* its call or one of its waiters, which ends */
+void hf_park_ended(struct hf_call *call, const struct hf_answer *answer); /* for answer.c */
+/* It was never sent since the last retry came: it may go on with the next. */
+bool hf_park_may_come_again(const struct hf_park *park, enum hf_error error);
+void hf_park_lay_aside(struct hf_park *park, const struct hf_answer *answer);
+void hf_park_stop_asking(struct hf_park *park); /* its call is about to end */
+void hf_park_left(struct hf_call *call);        /* its call or one of its waiters, which ends */
 void hf_park_lost(struct hf_call *call); /* its call is sent again: what was asked in it is moot */
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
 uint64_t hf_park_via(const struct hf_call *call); /* of the newest waiter; 0: there is none */
@@ -291,8 +326,7 @@ void hf_park_gather(struct hf_park *park); /* if there is something to be asked 
 void hf_park_rearm(struct hf_park *park);
 /* Asks: `requests` are the members of inputRequests. */
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
-void hf_park_say(struct hf_session *session, uint64_t via, struct hf_span id,
-                 const struct hf_saying *saying);
+struct hf_answer hf_park_saying(struct hf_engine *engine, const struct hf_saying *saying);
 struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask);
 /* Tells the server what its client answered in that round. */
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);
@@ -301,14 +335,22 @@ void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *wh
 /* retry.c */
 void hf_park_bind(const struct hf_session *session, const struct hf_method *method,
                   struct hf_span params, uint8_t ret_bound[HF_SHA256_SIZE]);
-/* True: it continues a parked call, or did, and the client was or will be answered. */
-bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
-                    const struct hf_msg *msg);
-/* True: its state is not good for this server, and the client was told. */
-bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
-                      const struct hf_msg *msg, struct hf_server *server, bool *ret_carries_state);
-/* True: the server turned out not to give states, and the call was answered so. */
-bool hf_retry_misplaced(struct hf_call *call);
+/* It continues a parked call, or did. */
+bool hf_retry_is_ours(const struct hf_incoming *in);
+void hf_retry_take(const struct hf_incoming *in);
+/* What its requestState is worth at that server. */
+enum hf_retry_state {
+    HF_RETRY_STATELESS,
+    HF_RETRY_STATE_OF_SERVER, /* or so it may be: the server will tell */
+    HF_RETRY_STATE_LOST,      /* of another holdfast, or of an earlier life of this one */
+    HF_RETRY_STATE_BAD,
+};
+enum hf_retry_state hf_retry_state(const struct hf_incoming *in, const struct hf_server *server);
+void hf_retry_refuse(const struct hf_incoming *in, struct hf_server *server,
+                     enum hf_retry_state state);
+/* It carries a state, and its server turned out to give none. */
+bool hf_retry_is_misplaced(const struct hf_call *call);
+void hf_retry_refuse_misplaced(struct hf_call *call);
 
 /* tasks.c */
 void hf_task_made(const struct hf_call *call, struct hf_span result); /* if it says so */
@@ -319,16 +361,17 @@ void hf_tasks_leave(struct hf_session *session);
 void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); /* NULL: all */
 
 /* input.c */
-/* False: it is another result. */
-bool hf_input_required(struct hf_call *call, const struct hf_msg *msg);
+bool hf_input_is_required(const struct hf_msg *msg);
+void hf_input_ask(struct hf_call *call, const struct hf_msg *msg); /* its client, for its server */
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
 bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /* it was too large */
 void hf_input_drop(struct hf_call *call);           /* its questions; the call is about to end */
 void hf_input_free(struct hf_input *input);         /* NULL accepted */
 void hf_input_fail_all(struct hf_slot *slot);       /* whoever is asked on behalf of its server */
 void hf_input_finished(struct hf_session *session); /* it can answer nothing any more */
-/* True: the server went back to the older era since it asked, and the client was told. */
-bool hf_input_misplaced(struct hf_call *call);
+/* The server went back to the older era since it asked. */
+bool hf_input_is_misplaced(const struct hf_call *call);
+void hf_input_refuse_misplaced(struct hf_call *call);
 
 /* upward.c: what servers send */
 bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);

@@ -187,20 +187,6 @@ static void give_up_finished(struct hf_call *call)
     give_up(call, "client_finished", "its client closed its side and can answer nothing any more");
 }
 
-/* Whether there is anybody to be asked, and anybody to be told the answers. */
-static bool may_be_asked(struct hf_call *call, bool needs_client)
-{
-    if (call->session->is_finished && needs_client) {
-        give_up_finished(call);
-        return false;
-    }
-    if (!hf_slot_is_offered(call->slot->machine.state)) {
-        hf_call_refuse_by_state(call);
-        return false;
-    }
-    return true;
-}
-
 static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_span state)
 {
     hf_call_pause(call);
@@ -213,12 +199,15 @@ static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_spa
         go_on(call);
 }
 
-bool hf_input_required(struct hf_call *call, const struct hf_msg *msg)
+bool hf_input_is_required(const struct hf_msg *msg)
 {
     const struct hf_span type = hf_json_get(msg->result, HF_SPAN("resultType"));
-    if (msg->kind != HF_MSG_RESULT || !type.p ||
-        !hf_json_string_is(type, HF_SPAN("input_required")))
-        return false;
+    return msg->kind == HF_MSG_RESULT && type.p &&
+           hf_json_string_is(type, HF_SPAN("input_required"));
+}
+
+void hf_input_ask(struct hf_call *call, const struct hf_msg *msg)
+{
     const struct hf_span requests = hf_json_get(msg->result, HF_SPAN("inputRequests"));
     struct hf_span state = hf_json_get(msg->result, HF_SPAN("requestState"));
     if (hf_json_type(state) != HF_JSON_STRING)
@@ -238,9 +227,12 @@ bool hf_input_required(struct hf_call *call, const struct hf_msg *msg)
         give_up(call, "no_such_capability", "this client did not say that it can give that");
     else if (!fits(call, state.n + requests.n))
         give_up_too_much(call);
-    else if (may_be_asked(call, count > 0))
+    else if (call->session->is_finished && count > 0)
+        give_up_finished(call);
+    else if (!hf_slot_is_offered(call->slot->machine.state))
+        hf_call_refuse_by_state(call); /* nobody is there to be told the answers */
+    else
         ask_all(call, requests, state);
-    return true;
 }
 
 static struct hf_question *question_by_id(struct hf_session *session, struct hf_span id)
@@ -294,12 +286,14 @@ bool hf_input_answer_over(struct hf_session *session, struct hf_span id)
     return true;
 }
 
-bool hf_input_misplaced(struct hf_call *call)
+bool hf_input_is_misplaced(const struct hf_call *call)
 {
-    if (!call->input || call->slot->current->is_modern)
-        return false;
+    return call->input && !call->slot->current->is_modern;
+}
+
+void hf_input_refuse_misplaced(struct hf_call *call)
+{
     give_up(call, "speaks_another_era", "has gone back to an older revision since");
-    return true;
 }
 
 /* ---- nobody can go on with it ---- */

@@ -96,10 +96,10 @@ static size_t weight(struct hf_span id)
     return sizeof(struct hf_listener) + id.n;
 }
 
-/* False: refused, and the client was told. */
-static bool check_filter(struct hf_session *session, const struct hf_msg *msg,
-                         struct hf_span filter)
+/* Refuses a filter that makes no sense or is too much, and says whether it did. */
+static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
 {
+    struct hf_session *session = in->session;
     const struct hf_span uris = hf_json_get(filter, HF_SPAN("resourceSubscriptions"));
     size_t count = 0;
     bool is_good =
@@ -111,38 +111,39 @@ static bool check_filter(struct hf_session *session, const struct hf_msg *msg,
     for (struct hf_json_iter it = hf_json_iter(uris); hf_json_next(&it); count++)
         is_good &= hf_json_type(it.value) == HF_JSON_STRING;
     if (!is_good) {
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid params: subscriptions/listen needs an object \"notifications\" of "
-                      "booleans, with an array of strings as \"resourceSubscriptions\"");
-        return false;
+        hf_reply_error(in, -32602,
+                       "Invalid params: subscriptions/listen needs an object \"notifications\" of "
+                       "booleans, with an array of strings as \"resourceSubscriptions\"");
+        return true;
     }
     if (count > HF_LISTENER_URIS_MAX) {
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid params: \"resourceSubscriptions\" has more than %d URIs",
-                      HF_LISTENER_URIS_MAX);
-        return false;
+        hf_reply_error(in, -32602,
+                       "Invalid params: \"resourceSubscriptions\" has more than %d URIs",
+                       HF_LISTENER_URIS_MAX);
+        return true;
     }
-    const size_t bytes = weight(msg->id) + count * sizeof(struct hf_subscription) + uris.n;
+    const size_t bytes = weight(in->id) + count * sizeof(struct hf_subscription) + uris.n;
     if (session->listener_count < HF_LISTENERS_MAX &&
         !hf_subscriptions_full(session->engine, count) && hf_session_may_keep(session, bytes))
-        return true;
-    hf_refuse(session, msg->id, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
+        return false;
+    hf_refuse(in, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
               "holdfast already listens for as many clients and resources as it can; end other "
               "subscriptions first.");
-    return false;
+    return true;
 }
 
-static bool is_open_for_it(struct hf_session *session, const struct hf_msg *msg)
+/* Refuses to listen where nothing will be heard any more, and says whether it did. */
+static bool refuse_at_the_end(const struct hf_incoming *in)
 {
-    if (session->engine->is_stopping)
-        hf_refuse(session, msg->id, session->only, HF_ERROR_UNAVAILABLE, "shutting_down",
+    struct hf_server *only = in->session->only;
+    if (in->session->engine->is_stopping)
+        hf_refuse(in, only, HF_ERROR_UNAVAILABLE, "shutting_down",
                   "holdfast is shutting down; listen again later.");
-    else if (session->only && session->only->is_removed)
-        hf_send_error(session, msg->id, -32602, "The server \"%s\" was removed from the config",
-                      session->only->name);
+    else if (only && only->is_removed)
+        hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", only->name);
     else
-        return true;
-    return false;
+        return false;
+    return true;
 }
 
 /* One that rests hears nothing. */
@@ -173,20 +174,21 @@ static void add_uris(struct hf_session *session, struct hf_listener *listener, s
     hf_buf_done(&list);
 }
 
-void hf_listen_open(struct hf_session *session, const struct hf_msg *msg)
+void hf_listen_open(const struct hf_incoming *in)
 {
-    const struct hf_span filter = hf_json_get(msg->params, HF_SPAN("notifications"));
-    if (!is_open_for_it(session, msg) || !check_filter(session, msg, filter))
+    struct hf_session *session = in->session;
+    const struct hf_span filter = hf_json_get(in->msg->params, HF_SPAN("notifications"));
+    if (refuse_at_the_end(in) || refuse_filter(in, filter))
         return;
     struct hf_listener *listener = hf_new(struct hf_listener);
-    listener->via = session->via;
-    listener->id = hf_span_dup(msg->id);
+    listener->via = in->via;
+    listener->id = hf_span_dup(in->id);
     hf_link_init(&listener->subscriptions);
     hf_list_push(&session->listeners, &listener->link);
     session->listener_count++;
-    hf_session_keep(session, weight(msg->id));
+    hf_session_keep(session, weight(in->id));
     struct hf_buf draft = hf_draft();
-    begin_notification(&draft, HF_METHOD_LISTENS, msg->id);
+    begin_notification(&draft, HF_METHOD_LISTENS, in->id);
     hf_buf_add_str(&draft, "},\"notifications\":{");
     for (size_t i = 0; i < KIND_COUNT; i++) {
         const enum hf_part_id part = kinds[i].part;
@@ -275,15 +277,15 @@ void hf_listen_end_all(struct hf_session *session)
     while (!hf_list_empty(&session->listeners)) {
         struct hf_listener *listener = HF_LIST_FIRST(&session->listeners, struct hf_listener, link);
         struct hf_buf draft = hf_draft();
-        hf_buf_printf(&draft,
-                      "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"resultType\":\"complete\","
-                      "\"_meta\":{",
-                      listener->id);
+        hf_buf_add_str(&draft, "{\"resultType\":\"complete\",\"_meta\":{");
         hf_modern_add_info(&draft, session);
         hf_buf_add_char(&draft, ',');
         add_tag(&draft, hf_span_of(listener->id));
-        hf_buf_add_str(&draft, "}}}");
-        hf_send_answer(session, listener->via, hf_keep(session->engine, &draft), 0);
+        hf_buf_add_str(&draft, "}}");
+        const struct hf_incoming opened = { .session = session,
+                                            .via = listener->via,
+                                            .id = hf_span_of(listener->id) };
+        hf_reply(&opened, hf_answer_result(hf_keep(session->engine, &draft)));
         forget(session, listener);
     }
     hf_ears_review(session->engine);

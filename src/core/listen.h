@@ -18,6 +18,7 @@
 
 struct hf_call;
 struct hf_engine;
+struct hf_incoming;
 struct hf_msg;
 struct hf_runtime;
 struct hf_server;
@@ -76,7 +77,7 @@ char *hf_spelling(struct hf_span raw_string); /* of all that mean the same, the 
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
 
 /* listen.c: clients' listeners */
-void hf_listen_open(struct hf_session *session, const struct hf_msg *msg);
+void hf_listen_open(const struct hf_incoming *in);
 void hf_listen_changed(struct hf_session *session, enum hf_part_id part);
 /* The client took it back, or is not there any more: no answer. */
 struct hf_listener *hf_listen_find(const struct hf_session *session, struct hf_span id);
@@ -104,7 +105,8 @@ bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
                   const struct hf_msg *msg);
 void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_ear_left(struct hf_call *call); /* it is about to leave its runtime */
-/* Requests that only the older revisions have: true if it was answered in its server's stead. */
-bool hf_ear_answers(struct hf_call *call);
+/* Requests that only the older revisions have are answered in a modern server's stead. */
+bool hf_ear_can_answer(const struct hf_call *call);
+void hf_ear_answer(struct hf_call *call);
 
 #endif

@@ -51,7 +51,7 @@ void hf_check_timer(struct hf_runtime *runtime)
         return;
     if (ping) {
         runtime->check_call = NULL;
-        hf_call_end(ping);
+        hf_call_end_ours(ping);
         check_failed(runtime, "ping");
     } else if (runtime->in_flight == 0) {
         start_check(runtime);

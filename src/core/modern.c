@@ -23,14 +23,13 @@ struct hf_span hf_session_tool_schema(struct hf_session *session, struct hf_span
     return tool ? hf_json_get(tool->raw, HF_SPAN("inputSchema")) : (struct hf_span) { NULL, 0 };
 }
 
-static void refuse_version(struct hf_session *session, const struct hf_msg *msg,
-                           struct hf_span version)
+static void refuse_version(const struct hf_incoming *in, struct hf_span version)
 {
     struct hf_buf data = hf_draft();
     hf_buf_printf(&data, "{\"supported\":[\"" HF_MODERN_VERSION "\"],\"requested\":%.*s}",
                   HF_FMT(version));
-    hf_send_error_data(session, msg->id, HF_CODE_UNSUPPORTED_VERSION,
-                       "Unsupported protocol version", hf_buf_span(&data));
+    hf_reply_error_data(in, HF_CODE_UNSUPPORTED_VERSION, "Unsupported protocol version",
+                        hf_buf_span(&data));
     hf_buf_done(&data);
 }
 
@@ -42,32 +41,29 @@ static bool is_removed(enum hf_method_id method)
            method == HF_METHOD_UNSUBSCRIBE;
 }
 
-bool hf_modern_check(struct hf_session *session, const struct hf_method *method,
-                     const struct hf_msg *msg)
+bool hf_modern_refuse_wrong(const struct hf_incoming *in)
 {
-    const struct hf_span meta = hf_era_meta(msg);
+    const struct hf_span meta = hf_era_meta(in->msg);
     const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
     const struct hf_span capable = hf_json_get(meta, HF_SPAN(HF_META_CAPABLE));
     if (hf_json_type(version) != HF_JSON_STRING) {
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid params: _meta needs a string \"" HF_META_VERSION "\"");
-        return false;
+        hf_reply_error(in, -32602, "Invalid params: _meta needs a string \"" HF_META_VERSION "\"");
+        return true;
     }
     if (!hf_json_string_is(version, HF_SPAN(HF_MODERN_VERSION))) {
-        refuse_version(session, msg, version);
-        return false;
+        refuse_version(in, version);
+        return true;
     }
     if (hf_json_type(capable) != HF_JSON_OBJECT) {
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid params: _meta needs an object \"" HF_META_CAPABLE "\"");
-        return false;
+        hf_reply_error(in, -32602, "Invalid params: _meta needs an object \"" HF_META_CAPABLE "\"");
+        return true;
     }
-    if (is_removed(method->id)) {
-        hf_send_error(session, msg->id, -32601,
-                      "Method not found: %s is not part of " HF_MODERN_VERSION, method->name);
-        return false;
+    if (is_removed(in->method->id)) {
+        hf_reply_error(in, -32601, "Method not found: %s is not part of " HF_MODERN_VERSION,
+                       in->method->name);
+        return true;
     }
-    return true;
+    return false;
 }
 
 /* ---- our own results ---- */
@@ -88,7 +84,8 @@ void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session)
     hf_buf_add(out, info_of(session));
 }
 
-void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable)
+/* The members that every result of ours has for a modern client; no brace, no comma behind. */
+static void add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable)
 {
     hf_buf_add_str(out, "\"resultType\":\"complete\"");
     if (is_cacheable) /* with a policy of its own, a list is not for everybody */
@@ -97,6 +94,18 @@ void hf_modern_add_dress(struct hf_buf *out, const struct hf_session *session, b
     hf_buf_add_str(out, ",\"_meta\":{");
     hf_modern_add_info(out, session);
     hf_buf_add_char(out, '}');
+}
+
+struct hf_span hf_modern_dressed(struct hf_session *session, struct hf_span result,
+                                 bool is_cacheable)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_char(&draft, '{');
+    add_dress(&draft, session, is_cacheable);
+    if (result.n > 2)
+        hf_buf_add_char(&draft, ',');
+    hf_buf_add(&draft, hf_span_from(result, 1));
+    return hf_keep(session->engine, &draft);
 }
 
 /* Extensions of all servers behind this door, the first that has one deciding how it looks. */
@@ -130,11 +139,11 @@ static void add_extensions(struct hf_buf *out, const struct hf_session *session)
     hf_buf_done(&all);
 }
 
-void hf_modern_discover(struct hf_session *session, struct hf_span id)
+struct hf_span hf_modern_discover_result(struct hf_session *session)
 {
     struct hf_buf result = hf_draft();
     hf_buf_add_char(&result, '{');
-    hf_modern_add_dress(&result, session, true);
+    add_dress(&result, session, true);
     hf_buf_add_str(&result, ",\"supportedVersions\":[\"" HF_MODERN_VERSION "\"],\"capabilities\":");
     if (session->only && session->only->greeting) {
         hf_welcome_add_capabilities(
@@ -148,8 +157,7 @@ void hf_modern_discover(struct hf_session *session, struct hf_span id)
     }
     hf_welcome_add_instructions(&result, session);
     hf_buf_add_char(&result, '}');
-    hf_send_raw_result(session, id, hf_buf_span(&result));
-    hf_buf_done(&result);
+    return hf_keep(session->engine, &result);
 }
 
 /* ---- results and errors of legacy servers, for modern clients ---- */
@@ -258,18 +266,11 @@ void hf_modern_add_rest(struct hf_buf *out, const struct hf_call *call, const st
     hf_buf_add_char(out, '}');
 }
 
-bool hf_modern_pass(struct hf_call *call, const struct hf_msg *msg)
+bool hf_modern_changes(const struct hf_call *call, const struct hf_msg *msg)
 {
-    int64_t raw;
-    int code;
-    if (msg->kind == HF_MSG_ERROR ? !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &raw) ||
-                                        mapped_code(call, raw) == raw
-                                  : hf_json_type(msg->result) != HF_JSON_OBJECT)
-        return false;
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, call->client_id);
-    hf_modern_add_rest(&draft, call, msg, &code);
-    hf_send_answer(call->session, call->via, hf_keep(call->engine, &draft), code);
-    return true;
+    int64_t code;
+    if (msg->kind != HF_MSG_ERROR)
+        return hf_json_type(msg->result) == HF_JSON_OBJECT;
+    return hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+           mapped_code(call, code) != code;
 }

@@ -15,6 +15,10 @@
 
 enum { GATHER_MS = 30 }; /* requests of a server that come this close together are asked at once */
 
+static const char not_kept_sentence[] =
+    "The call is done, but its result was more than holdfast could keep for another retry. It has "
+    "run: do not send it again.";
+
 struct hf_round *hf_park_newest(const struct hf_park *park)
 {
     return hf_list_empty(&park->rounds) ? NULL : HF_ITEM(park->rounds.prev, struct hf_round, link);
@@ -154,35 +158,28 @@ void hf_park_rearm(struct hf_park *park)
 
 /* ---- saying ---- */
 
-void hf_park_say(struct hf_session *session, uint64_t via, struct hf_span id,
-                 const struct hf_saying *saying)
+struct hf_answer hf_park_saying(struct hf_engine *engine, const struct hf_saying *saying)
 {
-    if (!saying->rest) {
-        const struct hf_error_facts facts = {
-            .sentence = HF_SPAN("The call is done, but its result was more than holdfast could "
-                                "keep for another retry. It has run: do not send it again."),
-            .reason = HF_SPAN("result_not_kept"),
-            .evidence = HF_EVIDENCE_DISPATCHED,
-            .retry_after_ms = -1,
-        };
-        hf_send_failure(session, via, id, HF_ERROR_RESULT_TOO_LARGE, &facts);
-        return;
-    }
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id);
+    static const struct hf_error_facts not_kept = {
+        .sentence = { not_kept_sentence, sizeof not_kept_sentence - 1 },
+        .reason = { "result_not_kept", 15 },
+        .evidence = HF_EVIDENCE_DISPATCHED,
+        .retry_after_ms = -1,
+    };
+    if (!saying->rest)
+        return hf_answer_failure(engine, HF_ERROR_RESULT_TOO_LARGE, &not_kept);
+    struct hf_buf draft = hf_draft(); /* what is kept may be forgotten before it is sent */
     hf_buf_add(&draft, (struct hf_span) { saying->rest, saying->length });
-    hf_send_answer(session, via, hf_keep(session->engine, &draft), saying->code);
+    return hf_answer_rest(HF_OUTCOME_RELAYED, saying->code, hf_keep(engine, &draft));
 }
 
-static void say_to_waiters(struct hf_park *park, const struct hf_saying *saying)
+static void answer_waiters(struct hf_park *park, struct hf_answer answer)
 {
     while (!hf_list_empty(&park->waiters)) {
         struct hf_call *waiter = HF_LIST_FIRST(&park->waiters, struct hf_call, link);
-        hf_park_say(park->session, waiter->via, waiter->client_id, saying);
         hf_unlink(&waiter->link);
         waiter->park = NULL;
-        hf_call_end(waiter);
+        hf_call_answer(waiter, answer);
     }
 }
 
@@ -228,12 +225,16 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     assert(park->rounds.prev); /* the list was made with its park */
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
+    const struct hf_answer question = hf_park_saying(session->engine, &round->question);
     if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
-        hf_park_say(session, call->via, call->client_id, &round->question);
+        const struct hf_incoming asked = { .session = session,
+                                           .via = call->via,
+                                           .id = call->client_id };
+        hf_reply(&asked, question);
         hf_unlink(&call->in_session);
         hf_session_maybe_settle(session);
     } else {
-        say_to_waiters(park, &round->question);
+        answer_waiters(park, question);
     }
     hf_park_rearm(park);
     if (session->is_finished || session->engine->is_stopping)
@@ -338,31 +339,31 @@ void hf_park_timer(struct hf_park *park)
 
 /* ---- what becomes of the call ---- */
 
-static void finish(struct hf_park *park, struct hf_buf *rest, int code)
+void hf_park_stop_asking(struct hf_park *park)
 {
-    const struct hf_saying said = { rest->p + rest->start, hf_buf_len(rest), code };
-    (void)let_go(park);
     park->is_gathering = false;
     hf_park_refuse_asks(park, true, "the call has ended");
-    park->was_heard = !hf_list_empty(&park->waiters);
-    say_to_waiters(park, &said);
-    park->end = (struct hf_saying) { NULL, 0, code };
-    if (hf_park_may_keep(park->session->engine, said.length)) {
-        park->end.rest = hf_span_dup(hf_buf_span(rest));
-        park->end.length = said.length;
-        hf_park_keep(park, said.length);
-    }
-    hf_park_rearm(park);
 }
 
-void hf_park_answered(struct hf_call *call, const struct hf_msg *msg)
+void hf_park_ended(struct hf_call *call, const struct hf_answer *answer)
 {
+    struct hf_park *park = call->park;
+    struct hf_answer relayed = *answer;
     struct hf_buf rest = hf_draft();
-    int code = 0;
-    hf_modern_add_rest(&rest, call, msg, &code);
-    finish(call->park, &rest, code);
+    hf_answer_add_rest(&rest, answer);
+    (void)let_go(park);
+    hf_park_stop_asking(park);
+    park->was_heard = !hf_list_empty(&park->waiters);
+    relayed.outcome = HF_OUTCOME_RELAYED;
+    answer_waiters(park, relayed);
+    park->end = (struct hf_saying) { NULL, 0, answer->code };
+    if (hf_park_may_keep(park->session->engine, hf_buf_len(&rest))) {
+        park->end.rest = hf_span_dup(hf_buf_span(&rest));
+        park->end.length = hf_buf_len(&rest);
+        hf_park_keep(park, hf_buf_len(&rest));
+    }
     hf_buf_done(&rest);
-    hf_call_end(call);
+    hf_park_rearm(park);
 }
 
 /* It goes back to where it was before the last retry came: never sent, and to be asked for again.
@@ -375,24 +376,15 @@ static void lay_aside(struct hf_park *park)
     hf_park_rearm(park);
 }
 
-bool hf_park_failed(struct hf_call *call, enum hf_error error, const struct hf_error_facts *facts)
+bool hf_park_may_come_again(const struct hf_park *park, enum hf_error error)
 {
-    struct hf_park *park = call->park;
-    struct hf_buf rest = hf_draft();
-    hf_buf_add_str(&rest, ",\"error\":");
-    hf_error_write(&rest, error, facts);
-    hf_buf_add_char(&rest, '}');
-    const bool may_come_again = park->is_anew && !hf_error_dispatched(error);
-    if (may_come_again) {
-        const struct hf_saying said = { rest.p + rest.start, hf_buf_len(&rest),
-                                        hf_error_code(error) };
-        say_to_waiters(park, &said);
-        lay_aside(park);
-    } else {
-        finish(park, &rest, hf_error_code(error));
-    }
-    hf_buf_done(&rest);
-    return may_come_again;
+    return park->is_anew && !hf_error_dispatched(error);
+}
+
+void hf_park_lay_aside(struct hf_park *park, const struct hf_answer *answer)
+{
+    answer_waiters(park, *answer);
+    lay_aside(park);
 }
 
 void hf_park_left(struct hf_call *call)
@@ -459,6 +451,7 @@ void hf_parks_drop(struct hf_session *session, const char *why)
  * the truth. */
 void hf_parks_stop(struct hf_session *session)
 {
+    struct hf_engine *engine = session->engine;
     struct hf_park *park;
     HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
         struct hf_call *call = park->call;
@@ -476,8 +469,8 @@ void hf_parks_stop(struct hf_session *session)
             .retry_after_ms = -1,
         };
         park->is_anew = false;
-        (void)hf_park_failed(call, HF_ERROR_OUTCOME_UNKNOWN, &facts);
         hf_park_refuse_asks(park, false, "holdfast is shutting down");
-        hf_call_cancel(call, HF_SPAN("\"holdfast is shutting down\""));
+        hf_call_take_back(call, HF_SPAN("\"holdfast is shutting down\""));
+        hf_call_answer(call, hf_answer_failure(engine, HF_ERROR_OUTCOME_UNKNOWN, &facts));
     }
 }

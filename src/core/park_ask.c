@@ -143,43 +143,47 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
 
 /* ---- a server that wants something done before it runs the call at all ---- */
 
-bool hf_park_url_required(struct hf_call *call, const struct hf_msg *msg)
+/* What the server wants done, or p NULL: nothing that can be asked for. */
+static struct hf_span urls_wanted(const struct hf_msg *msg)
 {
     static const int url_elicitation_required = -32042;
-    struct hf_engine *engine = call->engine;
     const struct hf_span wanted = hf_json_path(
         msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("elicitations") });
-    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
     int64_t code;
-    if (msg->kind != HF_MSG_ERROR ||
-        !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) ||
-        code != url_elicitation_required || hf_json_type(wanted) != HF_JSON_ARRAY)
+    const bool is_wanted =
+        msg->kind == HF_MSG_ERROR && hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+        code == url_elicitation_required && hf_json_type(wanted) == HF_JSON_ARRAY;
+    return is_wanted ? wanted : (struct hf_span) { NULL, 0 };
+}
+
+bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg)
+{
+    const struct hf_span wanted = urls_wanted(msg);
+    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
+    unsigned count = 0;
+    if (!wanted.p || !hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
+        !hf_park_may_keep(call->engine, sizeof(struct hf_park) + 2 * msg->text.n))
         return false;
-    if (!hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
-        !hf_park_may_keep(engine, sizeof(struct hf_park) + 2 * msg->text.n))
-        return false;
+    for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it); count++)
+        if (!hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value))
+            return false;
+    return count > 0;
+}
+
+void hf_park_ask_url(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_park *park = call->park ? call->park : hf_park_new(call);
+    const struct hf_server *server = call->slot->server;
     struct hf_buf requests = hf_draft();
-    unsigned key = call->park ? call->park->last_key : 0;
-    bool can = true;
-    for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it);) {
-        can &= hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value);
+    for (struct hf_json_iter it = hf_json_iter(urls_wanted(msg)); hf_json_next(&it);)
         hf_buf_printf(&requests,
                       "%s\"elicitation-%u\":{\"method\":\"elicitation/create\","
                       "\"params\":%.*s}",
-                      hf_buf_len(&requests) ? "," : "", ++key, HF_FMT(it.value));
-    }
-    can &= hf_buf_len(&requests) > 0;
-    if (can) {
-        struct hf_park *park = call->park ? call->park : hf_park_new(call);
-        const struct hf_server *server = call->slot->server;
-        park->last_key = key;
-        park->is_anew = true;
-        park->is_gathering = false;
-        hf_park_refuse_asks(park, true, "the call has ended");
-        hf_call_pause(call);
-        call->slot = NULL;
-        hf_park_put(park, hf_buf_span(&requests), server);
-    }
+                      hf_buf_len(&requests) ? "," : "", ++park->last_key, HF_FMT(it.value));
+    park->is_anew = true;
+    hf_park_stop_asking(park);
+    hf_call_pause(call);
+    call->slot = NULL;
+    hf_park_put(park, hf_buf_span(&requests), server);
     hf_buf_done(&requests);
-    return can;
 }

@@ -143,7 +143,7 @@ void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg)
         .error =
             HF_SPAN("{\"code\":-32022,\"message\":\"it does not speak " HF_MODERN_VERSION "\"}"),
     };
-    hf_call_end(call);
+    hf_call_end_ours(call);
     runtime->may_die_of_probe = false;
     if (!runtime->is_probing || runtime->machine.state != HF_RUNTIME_PROBING) {
         answered_late(runtime, msg, took_ms);

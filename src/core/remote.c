@@ -291,7 +291,7 @@ void hf_post_sending(struct hf_post *post, uint64_t now_ms)
     hf_set_now(post->runtime->server->engine, now_ms);
     if (!call || call->stage != HF_CALL_QUEUED)
         return;
-    call->stage = HF_CALL_SENT;
+    hf_call_set_stage(call, HF_CALL_SENT);
     call->waited_ms += now_ms - call->dispatched_ms;
     call->dispatched_ms = now_ms;
     call->extent = (struct hf_extent) { .begun = true };

@@ -37,7 +37,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     const bool is_starting =
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
     const bool renews = runtime == runtime->slot->current && runtime->remote.is_renewing;
-    hf_call_end(call);
+    hf_call_end_ours(call);
     if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
         return;
     if (was_probe && says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
@@ -75,7 +75,7 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
         hf_list_answered(call, &failure);
         return;
     }
-    hf_call_end(call);
+    hf_call_end_ours(call);
     if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
         hf_check_answered(runtime);
     if (purpose == HF_FOR_LISTEN && end->is_whole && says_other_era(end->status))
@@ -126,14 +126,18 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
     switch (verdict) {
     case HF_HTTP_UNSENT:
         call->history.sends -= call->extent.begun; /* as it turned out, it was not */
-        hf_call_judge(call, HF_EVIDENCE_UNSENT, false, why);
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_UNSENT, false, why });
         break;
-    case HF_HTTP_PARTIAL: hf_call_judge(call, HF_EVIDENCE_PARTIAL, true, why); break;
+    case HF_HTTP_PARTIAL:
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_PARTIAL, true, why });
+        break;
     case HF_HTTP_REFUSED:
         rest(call, end);
-        hf_call_judge(call, HF_EVIDENCE_REFUSED, false, why);
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, why });
         break;
-    case HF_HTTP_DISPATCHED: hf_call_judge(call, HF_EVIDENCE_DISPATCHED, true, why); break;
+    case HF_HTTP_DISPATCHED:
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true, why });
+        break;
     case HF_HTTP_DOUBTED: hf_remote_doubt(call, end->status, session); break;
     case HF_HTTP_REJECTED:
     case HF_HTTP_REJECTED_LATE: hf_remote_reject(call, end->status, verdict); break;

@@ -62,18 +62,28 @@ void hf_remote_corrected(struct hf_runtime *runtime)
         hf_slot_flush(runtime->slot);
 }
 
-bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg)
+static int64_t code_of(const struct hf_msg *msg) /* 0: none */
+{
+    int64_t code = 0;
+    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        return 0;
+    return code;
+}
+
+bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg)
+{
+    const int64_t code = code_of(msg);
+    return (code == HF_CODE_HEADER_MISMATCH || code == HF_CODE_UNSUPPORTED_VERSION) &&
+           !call->was_corrected;
+}
+
+void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
-    int64_t code;
-    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-        return false;
-    const bool is_mismatch = code == HF_CODE_HEADER_MISMATCH;
-    if ((!is_mismatch && code != HF_CODE_UNSUPPORTED_VERSION) || call->was_corrected)
-        return false;
     call->was_corrected = true;
-    if (is_mismatch && runtime->is_modern) { /* one of its tools is not as it was listed */
+    if (code_of(msg) == HF_CODE_HEADER_MISMATCH &&
+        runtime->is_modern) { /* one of its tools is not as it was listed */
         runtime->remote.is_correcting = runtime->has_capability[HF_PART_TOOLS];
         hf_list_again(runtime, HF_PART_TOOLS);
     } else { /* it no longer speaks what it spoke */
@@ -81,6 +91,5 @@ bool hf_remote_refused(struct hf_call *call, const struct hf_msg *msg)
         hf_server_reason(server, "speaks another revision now");
         hf_remote_lost(runtime);
     }
-    hf_call_judge(call, HF_EVIDENCE_REFUSED, false, "");
-    return true;
+    hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
 }

@@ -38,7 +38,7 @@ static void judge_doubted(struct hf_call *call, int gone_status)
     const int status = call->doubted_status;
     call->doubted_status = 0;
     if (status == gone_status)
-        hf_call_judge(call, HF_EVIDENCE_REFUSED, false, "");
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
     else
         hf_remote_reject(call, status, hf_http_rejection(status));
 }
@@ -140,7 +140,7 @@ static void end_ours(struct hf_runtime *runtime)
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &runtime->calls, struct hf_call, link) {
         if (call->purpose != HF_FOR_CLIENT)
-            hf_call_end(call);
+            hf_call_end_ours(call);
     }
 }
 

@@ -38,12 +38,12 @@ void hf_park_bind(const struct hf_session *session, const struct hf_method *meth
 }
 
 /* False: the request carries none. */
-static bool read_state(const struct hf_session *session, const struct hf_method *method,
-                       const struct hf_msg *msg, enum hf_seal_verdict *ret_verdict,
+static bool read_state(const struct hf_incoming *in, enum hf_seal_verdict *ret_verdict,
                        struct hf_seal *ret_seal)
 {
-    const struct hf_span raw = hf_park_is_for(method)
-                                   ? hf_json_get(msg->params, HF_SPAN("requestState"))
+    const struct hf_session *session = in->session;
+    const struct hf_span raw = in->is_modern && hf_park_is_for(in->method)
+                                   ? hf_json_get(in->msg->params, HF_SPAN("requestState"))
                                    : (struct hf_span) { NULL, 0 };
     uint8_t bound[HF_SHA256_SIZE];
     struct hf_buf text;
@@ -52,7 +52,7 @@ static bool read_state(const struct hf_session *session, const struct hf_method 
     hf_buf_init(&text, STATE_MAX);
     *ret_verdict = HF_SEAL_NONE;
     if (hf_json_unescape(raw, &text)) {
-        hf_park_bind(session, method, msg->params, bound);
+        hf_park_bind(session, in->method, in->msg->params, bound);
         *ret_verdict = hf_seal_read(hf_buf_span(&text), session->engine->secret, bound, ret_seal);
     }
     hf_buf_done(&text);
@@ -61,39 +61,43 @@ static bool read_state(const struct hf_session *session, const struct hf_method 
 
 /* ---- a state that is not good ---- */
 
-bool hf_retry_refused(struct hf_session *session, const struct hf_method *method,
-                      const struct hf_msg *msg, struct hf_server *server, bool *ret_carries_state)
+enum hf_retry_state hf_retry_state(const struct hf_incoming *in, const struct hf_server *server)
 {
     enum hf_seal_verdict verdict;
     struct hf_seal seal;
-    *ret_carries_state = false;
-    if (!session->is_taking_modern || !read_state(session, method, msg, &verdict, &seal))
-        return false;
-    *ret_carries_state = true;
+    if (!read_state(in, &verdict, &seal))
+        return HF_RETRY_STATELESS;
     if (server->era == HF_ERA_MODERN || (server->era == HF_ERA_UNKNOWN && verdict == HF_SEAL_NONE))
-        return false;
-    if (verdict == HF_SEAL_OTHER)
-        hf_refuse(session, msg->id, server, HF_ERROR_OUTCOME_UNKNOWN, "holdfast_restarted",
+        return HF_RETRY_STATE_OF_SERVER;
+    return verdict == HF_SEAL_OTHER ? HF_RETRY_STATE_LOST : HF_RETRY_STATE_BAD;
+}
+
+void hf_retry_refuse(const struct hf_incoming *in, struct hf_server *server,
+                     enum hf_retry_state state)
+{
+    if (state == HF_RETRY_STATE_LOST)
+        hf_refuse(in, server, HF_ERROR_OUTCOME_UNKNOWN, "holdfast_restarted",
                   "This requestState continues a call of another holdfast, or of this one before "
                   "it was restarted. The call was sent and what became of it is not known: check "
                   "its effect before calling again.");
     else
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid requestState: it was changed, or given to another client, or for "
-                      "another tool or other arguments. Nothing was sent; send it exactly as it "
-                      "came, with the same request, or call again without it.");
-    return true;
+        hf_reply_error(in, -32602,
+                       "Invalid requestState: it was changed, or given to another client, or for "
+                       "another tool or other arguments. Nothing was sent; send it exactly as it "
+                       "came, with the same request, or call again without it.");
 }
 
-bool hf_retry_misplaced(struct hf_call *call)
+bool hf_retry_is_misplaced(const struct hf_call *call)
 {
-    if (!call->carries_state || call->slot->current->is_modern)
-        return false;
-    hf_send_call_error(call, -32602,
-                       "Invalid requestState: this server gives none. Nothing was sent; call again "
-                       "without it.");
-    hf_call_end(call);
-    return true;
+    return call->carries_state && !call->slot->current->is_modern;
+}
+
+void hf_retry_refuse_misplaced(struct hf_call *call)
+{
+    hf_call_answer(call, hf_answer_error(call->engine, -32602,
+                                         "Invalid requestState: this server gives none. Nothing "
+                                         "was sent; call again without it.",
+                                         HF_SPAN("")));
 }
 
 /* ---- a good one ---- */
@@ -137,27 +141,28 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
     return found;
 }
 
-static bool join(struct hf_park *park, const struct hf_method *method, const struct hf_msg *msg)
+/* False: it cannot be, and the client was told. */
+static bool join(struct hf_park *park, const struct hf_incoming *in)
 {
-    struct hf_session *session = park->session;
-    struct hf_call *waiter = hf_call_new(session, method, msg);
+    const struct hf_msg *msg = in->msg;
+    struct hf_call *waiter = hf_call_new(in);
     if (!waiter)
         return false;
     const struct hf_span token = hf_json_get(hf_era_meta(msg), HF_SPAN("progressToken"));
     if (token.p)
         waiter->token = (struct hf_span) { waiter->text + (token.p - msg->text.p), token.n };
-    waiter->stage = HF_CALL_JOINED;
+    hf_call_set_stage(waiter, HF_CALL_JOINED);
     waiter->slot = park->call->slot;
     waiter->park = park;
     hf_list_push(&park->waiters, &waiter->link);
-    hf_session_dispatched(session);
+    hf_session_dispatched(park->session);
     hf_park_set_capabilities(park, waiter->capabilities);
     return true;
 }
 
 /* The server wanted something done before it ran the call: that is over, and it is sent to it now.
  * False: it cannot be, and the client was told. */
-static bool find_place(struct hf_park *park, const struct hf_msg *msg)
+static bool find_place(struct hf_park *park, const struct hf_incoming *in)
 {
     struct hf_session *session = park->session;
     struct hf_server *server = hf_server_find(session->engine, hf_span_of(park->server));
@@ -165,22 +170,21 @@ static bool find_place(struct hf_park *park, const struct hf_msg *msg)
     if (slot)
         park->call->slot = slot;
     else if (server)
-        hf_refuse(session, msg->id, server, HF_ERROR_OVERLOADED, "max_runtimes",
+        hf_refuse(in, server, HF_ERROR_OVERLOADED, "max_runtimes",
                   "This server already runs once for each of as many clients as maxRuntimes "
                   "allows; the call was not sent.");
     else
-        hf_send_error(session, msg->id, -32602, "The server \"%s\" was removed from the config",
-                      park->server);
+        hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", park->server);
     return slot;
 }
 
-static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_method *method,
-                  const struct hf_msg *msg, struct hf_span responses, bool is_first)
+static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_incoming *in,
+                  struct hf_span responses, bool is_first)
 {
     const bool is_aside = park->call->stage == HF_CALL_ASKING;
-    if (is_aside && !find_place(park, msg))
+    if (is_aside && !find_place(park, in))
         return;
-    if (!join(park, method, msg)) {
+    if (!join(park, in)) {
         if (is_aside)
             park->call->slot = NULL; /* it is with no server, and may outlive that one */
         return;
@@ -199,36 +203,35 @@ static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_
     hf_park_rearm(park);
 }
 
-static void take_retry(struct hf_park *park, struct hf_round *round, const struct hf_method *method,
-                       const struct hf_msg *msg)
+static void take_retry(struct hf_park *park, struct hf_round *round, const struct hf_incoming *in)
 {
-    struct hf_session *session = park->session;
-    const struct hf_span responses = hf_json_get(msg->params, HF_SPAN("inputResponses"));
+    struct hf_engine *engine = park->session->engine;
+    const struct hf_span responses = hf_json_get(in->msg->params, HF_SPAN("inputResponses"));
     const bool is_first = !round->is_answered;
     const struct hf_round *next = round_of(park, round->number + 1);
     uint8_t digest[HF_SHA256_SIZE];
     hf_sha256(responses.p ? responses : HF_SPAN(""), digest);
     const enum answers answers = look_at_answers(park, round, responses);
     if ((responses.p && hf_json_type(responses) != HF_JSON_OBJECT) || answers == SOME_WRONG) {
-        hf_send_error(session, msg->id, -32602,
-                      "Invalid inputResponses: an object is needed, with an object for each key "
-                      "of inputRequests. The call still waits for it.");
+        hf_reply_error(in, -32602,
+                       "Invalid inputResponses: an object is needed, with an object for each key "
+                       "of inputRequests. The call still waits for it.");
         return;
     }
     if (is_first && answers == SOME_MISSING) { /* the revision: ask again rather than refuse */
-        hf_park_say(session, session->via, msg->id, &round->question);
+        hf_reply(in, hf_park_saying(engine, &round->question));
         return;
     }
     if (!is_first && !hf_digest_same(digest, round->digest)) {
-        hf_refuse(session, msg->id, hf_server_find(session->engine, hf_span_of(park->server)),
-                  HF_ERROR_KEY_CONFLICT, "answered_before",
+        hf_refuse(in, hf_server_find(engine, hf_span_of(park->server)), HF_ERROR_KEY_CONFLICT,
+                  "answered_before",
                   "This requestState was answered before, with other inputResponses; these did "
                   "not reach the server. Send the first ones again to hear what became of it.");
         return;
     }
     memcpy(round->digest, digest, sizeof digest);
     if (!next && park->call) {
-        go_on(park, round, method, msg, responses, is_first);
+        go_on(park, round, in, responses, is_first);
         return;
     }
     round->is_answered = true;
@@ -236,26 +239,28 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     if (is_first || (!next && !park->was_heard)) /* what it hears now is kept for its re-sends */
         hf_park_rearm(park);
     park->was_heard |= !next;
-    hf_park_say(session, session->via, msg->id, next ? &next->question : &park->end);
+    hf_reply(in, hf_park_saying(engine, next ? &next->question : &park->end));
 }
 
-bool hf_retry_taken(struct hf_session *session, const struct hf_method *method,
-                    const struct hf_msg *msg)
+bool hf_retry_is_ours(const struct hf_incoming *in)
 {
     enum hf_seal_verdict verdict;
     struct hf_seal seal;
-    if (!session->is_taking_modern || !read_state(session, method, msg, &verdict, &seal) ||
-        verdict != HF_SEAL_GOOD)
-        return false;
-    struct hf_park *park = park_of(session, seal.call);
+    return read_state(in, &verdict, &seal) && verdict == HF_SEAL_GOOD;
+}
+
+void hf_retry_take(const struct hf_incoming *in)
+{
+    enum hf_seal_verdict verdict;
+    struct hf_seal seal = { 0 };
+    struct hf_park *park = read_state(in, &verdict, &seal) ? park_of(in->session, seal.call) : NULL;
     struct hf_round *round = park ? round_of(park, seal.round) : NULL;
     if (round)
-        take_retry(park, round, method, msg);
+        take_retry(park, round, in);
     else
-        hf_send_error(
-            session, msg->id, -32602,
+        hf_reply_error(
+            in, -32602,
             "This requestState has expired: nobody came for it within parkMs. If the call "
             "had not ended by then, it was cancelled at its server; it may have run: "
             "check its effect before calling again without it.");
-    return true;
 }

@@ -58,78 +58,26 @@ void hf_send_nothing(struct hf_session *session, uint64_t via)
         effect->is_answer = true;
 }
 
-void hf_send_answer(struct hf_session *session, uint64_t via, struct hf_span message,
-                    int error_code)
+void hf_reply_result(const struct hf_incoming *in, struct hf_span result)
 {
-    struct hf_effect *effect = begin_send(session, via);
-    if (!effect)
-        return;
-    effect->pieces[0] = message;
-    effect->piece_count = 1;
-    effect->is_answer = true;
-    effect->error_code = error_code;
+    hf_reply(in, hf_answer_result(in->is_modern ? hf_modern_dressed(in->session, result, false)
+                                                : result));
 }
 
-void hf_send_raw_result(struct hf_session *session, struct hf_span id, struct hf_span result)
+void hf_reply_error_data(const struct hf_incoming *in, int code, const char *text,
+                         struct hf_span data)
 {
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id);
-    hf_buf_add_str(&draft, ",\"result\":");
-    hf_buf_add(&draft, result);
-    hf_buf_add_char(&draft, '}');
-    hf_send_answer(session, session->via, hf_keep(session->engine, &draft), 0);
+    hf_reply(in, hf_answer_error(in->session->engine, code, text, data));
 }
 
-void hf_send_result(struct hf_session *session, struct hf_span id, struct hf_span result)
-{
-    if (!session->is_taking_modern) {
-        hf_send_raw_result(session, id, result);
-        return;
-    }
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_char(&draft, '{');
-    hf_modern_add_dress(&draft, session, session->is_taking_list);
-    if (result.n > 2)
-        hf_buf_add_char(&draft, ',');
-    hf_buf_add(&draft, hf_span_from(result, 1));
-    hf_send_raw_result(session, id, hf_buf_span(&draft));
-    hf_buf_done(&draft);
-}
-
-void hf_send_error(struct hf_session *session, struct hf_span id, int code, const char *format, ...)
+void hf_reply_error(const struct hf_incoming *in, int code, const char *format, ...)
 {
     char text[600];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    hf_send_error_data(session, id, code, text, HF_SPAN(""));
-}
-
-void hf_send_error_data(struct hf_session *session, struct hf_span id, int code, const char *text,
-                        struct hf_span data)
-{
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id.p ? id : HF_SPAN("null"));
-    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
-    hf_json_add_string(&draft, hf_span_of(text));
-    if (data.n) {
-        hf_buf_add_str(&draft, ",\"data\":");
-        hf_buf_add(&draft, data);
-    }
-    hf_buf_add_str(&draft, "}}");
-    hf_send_answer(session, session->via, hf_keep(session->engine, &draft), code);
-}
-
-void hf_send_call_error(const struct hf_call *call, int code, const char *text)
-{
-    struct hf_session *session = call->session;
-    const uint64_t taken = session->via; /* this may happen while another message is taken */
-    session->via = call->via;
-    hf_send_error_data(session, call->client_id, code, text, HF_SPAN(""));
-    session->via = taken;
+    hf_reply_error_data(in, code, text, HF_SPAN(""));
 }
 
 void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id)
@@ -142,36 +90,24 @@ void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id)
     hf_send(session, via, hf_keep(session->engine, &draft));
 }
 
-struct hf_effect *hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
-                                  struct hf_span cut, struct hf_span by)
+void hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                     struct hf_span cut, struct hf_span by)
 {
     assert(cut.p >= text.p && cut.p + cut.n <= text.p + text.n);
     struct hf_effect *effect = begin_send(session, via);
     if (!effect)
-        return NULL;
+        return;
     const char *rest = cut.p + cut.n;
     effect->pieces[0] = (struct hf_span) { text.p, (size_t)(cut.p - text.p) };
     effect->pieces[1] = by;
     effect->pieces[2] = (struct hf_span) { rest, (size_t)(text.p + text.n - rest) };
     effect->piece_count = 3;
-    return effect;
 }
 
-void hf_send_failure(struct hf_session *session, uint64_t via, struct hf_span id,
-                     enum hf_error error, const struct hf_error_facts *facts)
+void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
+               const char *reason, const char *sentence)
 {
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id.p ? id : HF_SPAN("null"));
-    hf_buf_add_str(&draft, ",\"error\":");
-    hf_error_write(&draft, error, facts);
-    hf_buf_add_char(&draft, '}');
-    hf_send_answer(session, via, hf_keep(session->engine, &draft), hf_error_code(error));
-}
-
-void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *server,
-               enum hf_error error, const char *reason, const char *sentence)
-{
+    struct hf_engine *engine = in->session->engine;
     struct hf_error_facts facts = {
         .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
@@ -179,7 +115,7 @@ void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *
         .retry_after_ms = -1,
     };
     const struct hf_slot *slot = server ? hf_server_slot(server) : NULL;
-    struct hf_stats *stats = server ? &server->stats : &session->engine->stats;
+    struct hf_stats *stats = server ? &server->stats : &engine->stats;
     stats->failed[error]++;
     if (server) {
         facts.server = hf_span_of(server->name);
@@ -187,7 +123,7 @@ void hf_refuse(struct hf_session *session, struct hf_span id, struct hf_server *
     }
     if (slot)
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-    hf_send_failure(session, session->via, id, error, &facts);
+    hf_reply(in, hf_answer_failure(engine, error, &facts));
 }
 
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)

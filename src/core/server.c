@@ -15,6 +15,7 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
     slot->owner = owner;
     hf_link_init(&slot->runtimes);
     hf_link_init(&slot->turns);
+    hf_link_init(&slot->clearing);
     hf_timer_init(&slot->due, HF_TIMER_DUE, slot);
     hf_timer_init(&slot->idle, HF_TIMER_IDLE, slot);
     hf_timer_init(&slot->relist, HF_TIMER_RELIST, slot);
@@ -121,6 +122,7 @@ static void forget_slot(struct hf_slot *slot)
     struct hf_server *server = slot->server;
     struct hf_timers *timers = &server->engine->timers;
     assert(hf_list_empty(&slot->runtimes) && hf_list_empty(&slot->turns));
+    assert(hf_list_empty(&slot->clearing));
     hf_timer_clear(timers, &slot->due);
     hf_timer_clear(timers, &slot->idle);
     hf_timer_clear(timers, &slot->relist);

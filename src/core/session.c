@@ -39,13 +39,21 @@ bool hf_session_uses(const struct hf_session *session, const struct hf_server *s
            hf_policy_allows_server(session->policy, server->name);
 }
 
-struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server)
+struct hf_use *hf_session_find_use(const struct hf_session *session, const struct hf_server *server)
 {
     struct hf_use *use;
     HF_LIST_EACH (use, &session->uses, struct hf_use, link) {
         if (use->server == server)
             return use;
     }
+    return NULL;
+}
+
+struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server)
+{
+    struct hf_use *use = hf_session_find_use(session, server);
+    if (use)
+        return use;
     use = hf_new(struct hf_use);
     use->server = server;
     hf_list_push(&session->uses, &use->link);
@@ -98,8 +106,8 @@ static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via && (call->stage == HF_CALL_WAITING || call->stage == HF_CALL_QUEUED ||
-                                 call->stage == HF_CALL_JOINED))
+        if (call->via == via && (hf_stage_is_waiting(call->stage) ||
+                                 call->stage == HF_CALL_QUEUED || call->stage == HF_CALL_JOINED))
             return call;
     }
     return NULL;
@@ -149,8 +157,12 @@ static const struct hf_call *sent_for(const struct hf_call *call)
 static void give_up(struct hf_call *call)
 {
     const struct hf_call *sent = sent_for(call);
-    const bool may_have_run =
-        sent->stage >= HF_CALL_WRITING || sent->stage == HF_CALL_ASKING || sent->was_dispatched;
+    const bool may_have_run = hf_stage_is_begun(sent->stage) || sent->stage == HF_CALL_ASKING ||
+                              sent->stage == HF_CALL_KEEPING || sent->was_dispatched;
+    if (call->stage == HF_CALL_KEEPING) {
+        hf_seam_let_go(call);
+        return;
+    }
     hf_call_take_back(call, HF_SPAN(""));
     if (may_have_run)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
@@ -219,7 +231,7 @@ static struct hf_call *dispatched_call(const struct hf_session *session)
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (sent_for(call)->stage >= HF_CALL_WRITING)
+        if (hf_stage_is_begun(sent_for(call)->stage))
             return call;
     }
     return NULL;
@@ -238,7 +250,7 @@ void hf_session_timer(struct hf_session *session)
     bool waits = false;
     const struct hf_call *each;
     HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
-        waits |= sent_for(each)->stage >= HF_CALL_QUEUED;
+        waits |= hf_stage_is_with_server(sent_for(each)->stage);
     }
     if (waits)
         hf_session_maybe_settle(session);

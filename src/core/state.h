@@ -22,6 +22,7 @@
 #include "core/listen.h"
 #include "core/method.h"
 #include "core/seal.h"
+#include "core/stage.h"
 #include "wire/jsonrpc.h"
 
 enum hf_timer_kind {
@@ -54,18 +55,6 @@ struct hf_frame {
     char digits[HF_DIGITS_MAX];
 };
 
-enum hf_call_stage {
-    HF_CALL_NEW,     /* in no list: just made, or between two of the following */
-    HF_CALL_ASKING,  /* in no list: its client is being asked what a modern server wants to know */
-    HF_CALL_HELD,    /* answered by us as soon as something is known: initialize, lists */
-    HF_CALL_WAITING, /* for its server, or for a place */
-    HF_CALL_QUEUED,  /* in a runtime's out list, no byte written */
-    HF_CALL_WRITING, /* its first bytes are in the pipe */
-    HF_CALL_SENT,    /* the whole line is */
-    HF_CALL_JOINED,  /* in a park: a retry, which hears what becomes of the call */
-    HF_CALL_ENDED,   /* answered, cancelled or dropped; buried once its frame is out of the way */
-};
-
 /* Whose request it is, and so who is told of the answer. */
 enum hf_call_purpose {
     HF_FOR_CLIENT,
@@ -84,8 +73,60 @@ struct hf_cut { /* bytes of the text that are replaced on the way out */
     struct hf_span by;
 };
 
+/* What became of a client's call, as it is counted and recorded. */
+enum hf_outcome {
+    HF_OUTCOME_RESULT,
+    HF_OUTCOME_ERROR,     /* of the server, or of ours about the request itself */
+    HF_OUTCOME_FAILED,    /* one of our own errors (errors.h) */
+    HF_OUTCOME_CANCELLED, /* its client took it back, or is gone */
+    HF_OUTCOME_RELAYED, /* a retry hears what became of the parked call, which is counted itself */
+};
+
+/* An answer on its way out: `head`, the client's id, and the rest of it. */
+enum { HF_ANSWER_PARTS = 3 };
+struct hf_answer {
+    enum hf_outcome outcome;
+    enum hf_error error;                  /* HF_OUTCOME_FAILED */
+    int code;                             /* of a JSON-RPC error; 0: a result */
+    struct hf_span head;                  /* n 0: nothing is said */
+    struct hf_span rest[HF_ANSWER_PARTS]; /* good until collect */
+};
+
+struct hf_kept_answer { /* while its call is KEEPING */
+    struct hf_answer answer;
+    size_t length;
+    char bytes[];
+};
+
+/* What is known of a call that was lost; see verdict.c. */
+struct hf_loss {
+    enum hf_evidence evidence;
+    bool byte_taken; /* somebody may have read a part of it */
+    const char *why; /* for people, if nobody can tell what became of it */
+};
+
+/* Whose request it is, where sharing and repeats are concerned (DESIGN 2). */
+struct hf_caller {
+    struct hf_span who;    /* said by the front: a token, an address, a process; n 0: not said */
+    uint64_t session;      /* its number; 0: many clients share it, and `client` tells them apart */
+    struct hf_span client; /* clientInfo of a modern request, raw; p NULL: not said */
+    struct hf_span chain;  /* what a holdfast in front of us calls it, raw; p NULL: there is none */
+};
+
+/* One request of a client as it comes in: passed along until it was answered or became a call. */
+struct hf_incoming {
+    struct hf_session *session;
+    uint64_t via;      /* the front's name for the message it came in; 0: none */
+    struct hf_span id; /* raw; p NULL: it could not be read */
+    bool is_modern;    /* it carries its own introduction */
+    const struct hf_method *method;
+    const struct hf_msg *msg;
+    struct hf_caller caller;
+    struct hf_span key; /* idempotency key that its client gave, plain or raw; p NULL: none */
+};
+
 struct hf_call {
-    struct hf_link link;       /* in a turn, or in runtime->calls */
+    struct hf_link link;       /* in a turn, in runtime->calls, in slot->clearing, … (stage.h) */
     struct hf_link in_session; /* in session->calls */
     struct hf_engine *engine;
     struct hf_session *session; /* NULL: ours */
@@ -127,7 +168,9 @@ struct hf_call {
     enum hf_evidence evidence; /* of its last loss */
     bool was_dispatched;       /* before this time: repeated since, or asked about in between */
     bool is_cancelled, is_tool_call, is_answered;
-    bool was_corrected; /* sent again because what its headers said was wrong */
+    bool is_cleared;             /* it has leave to be sent */
+    struct hf_kept_answer *kept; /* KEEPING; else NULL */
+    bool was_corrected;          /* sent again because what its headers said was wrong */
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
@@ -162,6 +205,7 @@ struct hf_slot {
     struct hf_timer due, idle, relist;
     struct hf_link turns;
     uint32_t waiting, resting; /* resting: of those that wait */
+    struct hf_link clearing;   /* calls that have a place, and wait for leave to be sent */
 };
 
 struct hf_rule_set {
@@ -367,7 +411,6 @@ struct hf_question {
 struct hf_use {
     struct hf_link link; /* in session->uses */
     struct hf_server *server;
-    bool is_known;
     uint64_t losses;
 };
 
@@ -378,11 +421,7 @@ struct hf_session {
     struct hf_server *only;   /* NULL: all */
     struct hf_policy *policy; /* NULL: everything is allowed */
     void *shell;
-    uint64_t via;          /* of the message being taken; 0: between two */
-    bool is_modern;        /* none of its requests may be legacy */
-    bool is_taking_modern; /* the request being taken, or the one being answered, is modern */
-    bool is_taking_list;
-    unsigned owed; /* answers to it */
+    bool is_modern; /* none of its requests may be legacy */
     bool has_greeted, is_finished, is_closed;
     bool was_greeted_blind;      /* before its only server had said what it is */
     char *hello;                 /* params of its initialize, raw */
@@ -438,8 +477,12 @@ struct hf_engine {
     struct hf_stats stats; /* of requests that were for no server */
     bool is_stopping;
     bool is_reviewing_held, review_held; /* again, when this review is done */
-    hf_cell_hook on_cell;                /* the simulator counts which cells were visited */
+    bool uses_seam[HF_SEAM_COUNT];
+    struct hf_link keeping; /* calls whose answers wait for leave to go */
+    hf_cell_hook on_cell;   /* the simulator counts which cells were visited */
     void *on_cell_context;
+    hf_answer_hook on_answer;
+    void *on_answer_context;
 };
 
 #include "core/inner.h"

@@ -409,14 +409,14 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
     case HF_FOR_HELLO: hf_hello_answered(call, msg); break;
     case HF_FOR_LIST: hf_list_answered(call, msg); break;
     case HF_FOR_CHECK:
-        hf_call_end(call);
+        hf_call_end_ours(call);
         hf_check_answered(runtime);
         break;
     case HF_FOR_DOUBT:
-        hf_call_end(call);
+        hf_call_end_ours(call);
         hf_remote_doubt_answered(runtime, msg);
         break;
-    case HF_FOR_RESTORE: hf_call_end(call); break;
+    case HF_FOR_RESTORE: hf_call_end_ours(call); break;
     case HF_FOR_LISTEN: hf_ear_answered(call, msg); break;
     }
 }
@@ -451,7 +451,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     else if (call->purpose == HF_FOR_PROBE)
         hf_probe_answered(call, &failure);
     else
-        hf_call_end(call);
+        hf_call_end_ours(call);
     if (is_doubt) /* whoever waits for it must not wait for ever */
         hf_remote_doubt_resolved(runtime, 0);
     return true;

@@ -34,7 +34,7 @@ void hf_call_wait(struct hf_call *call)
     slot->waiting++;
     call->is_resting = call->rest_until_ms > call->engine->now_ms;
     slot->resting += call->is_resting;
-    call->stage = HF_CALL_WAITING;
+    hf_call_set_stage(call, HF_CALL_WAITING);
     call->waiting_since_ms = call->engine->now_ms;
 }
 
@@ -46,7 +46,7 @@ void hf_call_unwait(struct hf_call *call)
     call->slot->waiting--;
     call->slot->resting -= call->is_resting;
     call->is_resting = false;
-    call->stage = HF_CALL_NEW;
+    hf_call_set_stage(call, HF_CALL_NEW);
     call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
     if (hf_list_empty(&turn->calls)) {
         hf_unlink(&turn->link);
@@ -84,7 +84,7 @@ static struct hf_call *next_in_turn(struct hf_slot *slot)
 void hf_call_arm(struct hf_call *call)
 {
     uint64_t at = 0;
-    if (call->stage <= HF_CALL_QUEUED)
+    if (hf_stage_is_before_dispatch(call->stage) || call->stage == HF_CALL_KEEPING)
         at = call->wait_until_ms;
     if (call->end_by_ms && !call->paused_left_ms && (!at || call->end_by_ms < at))
         at = call->end_by_ms;
@@ -122,22 +122,27 @@ static bool has_place(const struct hf_slot *slot)
 }
 
 /* A server that keeps state in memory lost it: its client must know before anything else runs. */
-static bool lost_its_state(struct hf_call *call)
+static bool has_lost_state(const struct hf_call *call)
 {
-    struct hf_server *server = call->slot->server;
-    if (!server->settings.stateful || !call->session)
-        return false;
-    struct hf_use *use = hf_session_use(call->session, server);
-    const bool lost = use->is_known && use->losses < call->slot->losses;
-    use->is_known = true;
-    use->losses = call->slot->losses;
-    if (lost)
-        hf_call_fail(
-            call, HF_ERROR_STATE_LOST, "state_lost",
-            "The server \"%s\" restarted since your last call and lost what it kept in "
-            "memory; this call was not sent. Send it again if it makes sense without that.",
-            server->name);
-    return lost;
+    const struct hf_use *use = call->slot->server->settings.stateful
+                                   ? hf_session_find_use(call->session, call->slot->server)
+                                   : NULL;
+    return use && use->losses < call->slot->losses;
+}
+
+static void note_use(struct hf_call *call)
+{
+    if (call->slot->server->settings.stateful)
+        hf_session_use(call->session, call->slot->server)->losses = call->slot->losses;
+}
+
+static void tell_state_lost(struct hf_call *call)
+{
+    note_use(call);
+    hf_call_fail(call, HF_ERROR_STATE_LOST, "state_lost",
+                 "The server \"%s\" restarted since your last call and lost what it kept in "
+                 "memory; this call was not sent. Send it again if it makes sense without that.",
+                 call->slot->server->name);
 }
 
 /* With waitMs 0 a call waits for nobody. But its server is there, and a connection to it is not
@@ -149,12 +154,28 @@ static void allow_connecting(struct hf_call *call)
         call->wait_until_ms = call->engine->now_ms + settings->liveness.timeout_ms;
 }
 
+/* What ends a call that has a place, instead of its dispatch; asked in this order. */
+static const struct {
+    bool (*applies)(const struct hf_call *call);
+    void (*answer)(struct hf_call *call);
+} instead[] = {
+    { has_lost_state, tell_state_lost },
+    { hf_retry_is_misplaced, hf_retry_refuse_misplaced },
+    { hf_input_is_misplaced, hf_input_refuse_misplaced },
+    { hf_ear_can_answer, hf_ear_answer },
+    { hf_seam_must_clear, hf_seam_clear },
+};
+
 static void dispatch(struct hf_call *call)
 {
     allow_connecting(call);
-    if (!lost_its_state(call) && !hf_retry_misplaced(call) && !hf_input_misplaced(call) &&
-        !hf_ear_answers(call))
-        hf_call_dispatch(call, call->slot->current);
+    for (size_t i = 0; i < sizeof instead / sizeof *instead; i++)
+        if (instead[i].applies(call)) {
+            instead[i].answer(call);
+            return;
+        }
+    note_use(call);
+    hf_call_dispatch(call, call->slot->current);
 }
 
 void hf_slot_flush(struct hf_slot *slot)
@@ -237,6 +258,8 @@ void hf_slot_fail_waiting(struct hf_slot *slot)
         const struct hf_turn *turn = HF_ITEM(slot->turns.next, struct hf_turn, link);
         hf_call_refuse_by_state(HF_ITEM(turn->calls.next, struct hf_call, link));
     }
+    while (!hf_list_empty(&slot->clearing))
+        hf_call_refuse_by_state(HF_LIST_FIRST(&slot->clearing, struct hf_call, link));
     hf_input_fail_all(slot);
 }
 

@@ -114,7 +114,7 @@ void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *se
     hf_buf_done(&words);
 }
 
-void hf_welcome(struct hf_session *session, struct hf_span id)
+struct hf_span hf_welcome_result(struct hf_session *session)
 {
     struct hf_buf result = hf_draft();
     if (session->only && session->only->greeting) {
@@ -133,8 +133,7 @@ void hf_welcome(struct hf_session *session, struct hf_span id)
         hf_buf_add_char(&result, '}');
     }
     session->has_greeted = true;
-    hf_send_result(session, id, hf_buf_span(&result));
-    hf_buf_done(&result);
+    return hf_keep(session->engine, &result);
 }
 
 void hf_welcome_hello(struct hf_session *session, struct hf_span params)

@@ -187,28 +187,28 @@ static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_spa
     return n > 0;
 }
 
-typedef void door(struct hf_http_front *front, const struct hf_caller *caller,
+typedef void door(struct hf_http_front *front, const struct hf_visitor *visitor,
                   struct hf_exchange *exchange);
 
 /* `name` is the part of the path behind the door's own; empty: all servers. */
 static void enter(struct hf_http_front *front, struct hf_exchange *exchange, struct hf_span name,
                   door *open)
 {
-    struct hf_caller caller = { 0 };
+    struct hf_visitor visitor = { 0 };
     char room[NAME_MAX_BYTES];
-    if (!may_enter(front, exchange, &caller.token))
+    if (!may_enter(front, exchange, &visitor.token))
         return;
     if (name.n) {
-        if (!name_of(hf_span_from(name, 1), room, &caller.door)) {
+        if (!name_of(hf_span_from(name, 1), room, &visitor.door)) {
             hf_http_refuse(exchange, 404, no_id, -32000, "There is no such server here");
             return;
         }
-        if (caller.token && !hf_policy_allows_server(caller.token->policy, room)) {
+        if (visitor.token && !hf_policy_allows_server(visitor.token->policy, room)) {
             hf_http_refuse(exchange, 403, no_id, -31007, "This token is not for that server");
             return;
         }
     }
-    open(front, &caller, exchange);
+    open(front, &visitor, exchange);
 }
 
 /* On loopback a name of ours is enough. */

@@ -63,6 +63,7 @@ struct hf_http_session {
     struct hf_link in_modern; /* in front->modern */
     bool has_token;
     uint8_t token[HF_SHA256_SIZE]; /* whose it is */
+    char *token_name;              /* NULL: it has none */
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
     struct hf_link feeds, kept;
     unsigned kept_count, spare_count;
@@ -90,7 +91,7 @@ struct hf_http_front {
 };
 
 /* Who a request comes from and which door it came to: decided before anything else. */
-struct hf_caller {
+struct hf_visitor {
     const struct hf_token *token; /* NULL: none is needed */
     struct hf_span door;          /* name of a server, there or not; p NULL: all of them */
 };
@@ -112,14 +113,17 @@ void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later tha
 /* NULL: there is no such server, or there are too many sessions and all are in use; the exchange
  * was answered. `id` is that of the request, if it has one. */
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
-                                            const struct hf_caller *caller,
+                                            const struct hf_visitor *visitor,
                                             struct hf_exchange *exchange, struct hf_span id,
                                             bool is_sse);
-/* The session of that id if it is this caller's, else NULL. Counts as a use. */
+/* The session of that id if it is this visitor's, else NULL. Counts as a use. */
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
-                                             const struct hf_caller *caller, struct hf_span id,
+                                             const struct hf_visitor *visitor, struct hf_span id,
                                              bool is_sse);
-bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller);
+/* What is known of a message of that exchange beside its text. */
+struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
+                                        const struct hf_exchange *exchange, uint64_t via);
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_visitor *visitor);
 void hf_http_session_close(struct hf_http_session *session);
 bool hf_http_session_is_busy(const struct hf_http_session *session);
 bool hf_http_session_speaks(const struct hf_http_session *session, const char *version);
@@ -149,9 +153,9 @@ uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is d
 
 /* ---- mcp.c, sse_door.c, metrics.c ---- */
 
-void hf_mcp_request(struct hf_http_front *front, const struct hf_caller *caller,
+void hf_mcp_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange);
-void hf_sse_request(struct hf_http_front *front, const struct hf_caller *caller,
+void hf_sse_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange);
 void hf_metrics_request(struct hf_http_front *front, struct hf_exchange *exchange);
 

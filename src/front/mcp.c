@@ -66,8 +66,9 @@ static void take(struct hf_http_session *session, struct hf_exchange *exchange,
     feed->takes_json = wishes.json;
     feed->takes_events = wishes.events;
     feed->is_hello = is_hello;
-    feed->owed = feed->total = hf_session_message_via(session->core, hf_exchange_body(exchange),
-                                                      feed->via, hf_shell_now(front->shell));
+    const struct hf_origin origin = hf_http_session_origin(session, exchange, feed->via);
+    feed->owed = feed->total = hf_session_message_from(session->core, hf_exchange_body(exchange),
+                                                       &origin, hf_shell_now(front->shell));
     front->taking = feed->via;
     if (feed->owed == 0) {
         hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
@@ -78,7 +79,7 @@ static void take(struct hf_http_session *session, struct hf_exchange *exchange,
 }
 
 /* Without a session there is only one thing to say. */
-static void take_hello(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_hello(struct hf_http_front *front, const struct hf_visitor *visitor,
                        struct hf_exchange *exchange, struct wishes wishes)
 {
     struct hf_msg msg;
@@ -95,18 +96,18 @@ static void take_hello(struct hf_http_front *front, const struct hf_caller *call
                        "Bad Request: Mcp-Session-Id is missing; initialize gives one");
         return;
     }
-    struct hf_http_session *session = hf_http_session_new(front, caller, exchange, msg.id, false);
+    struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, msg.id, false);
     if (session)
         take(session, exchange, wishes, true);
 }
 
 /* The session that the request names and may use; else it is refused. */
 static struct hf_http_session *named_session(struct hf_http_front *front,
-                                             const struct hf_caller *caller,
+                                             const struct hf_visitor *visitor,
                                              struct hf_exchange *exchange)
 {
     const struct hf_span id = hf_http_header(hf_exchange_head(exchange), HF_HTTP_MCP_SESSION_ID);
-    struct hf_http_session *session = id.p ? hf_http_session_find(front, caller, id, false) : NULL;
+    struct hf_http_session *session = id.p ? hf_http_session_find(front, visitor, id, false) : NULL;
     if (!id.p)
         hf_http_refuse(exchange, 400, no_id, -32000,
                        "Bad Request: one Mcp-Session-Id header is required");
@@ -116,7 +117,7 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
     return session;
 }
 
-static void take_post(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_post(struct hf_http_front *front, const struct hf_visitor *visitor,
                       struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
@@ -131,15 +132,15 @@ static void take_post(struct hf_http_front *front, const struct hf_caller *calle
                        "Unsupported Media Type: Content-Type must be application/json");
         return;
     }
-    if (hf_modern_post(front, caller, exchange, wishes.json, wishes.events))
+    if (hf_modern_post(front, visitor, exchange, wishes.json, wishes.events))
         return;
     if (!has_known_version(exchange))
         return;
     if (head->counts[HF_HTTP_MCP_SESSION_ID] == 0) {
-        take_hello(front, caller, exchange, wishes);
+        take_hello(front, visitor, exchange, wishes);
         return;
     }
-    struct hf_http_session *session = named_session(front, caller, exchange);
+    struct hf_http_session *session = named_session(front, visitor, exchange);
     if (!session)
         return;
     if (hf_json_type(hf_exchange_body(exchange)) == HF_JSON_ARRAY &&
@@ -153,7 +154,7 @@ static void take_post(struct hf_http_front *front, const struct hf_caller *calle
 
 /* ---- GET and DELETE ---- */
 
-static void take_get(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_get(struct hf_http_front *front, const struct hf_visitor *visitor,
                      struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
@@ -165,7 +166,7 @@ static void take_get(struct hf_http_front *front, const struct hf_caller *caller
         return;
     }
     struct hf_http_session *session =
-        has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
+        has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
     if (!session)
         return;
     if (front->is_stopping) {
@@ -186,19 +187,19 @@ static void take_get(struct hf_http_front *front, const struct hf_caller *caller
         hf_feed_attach(feed, exchange, last.p ? after : feed->delivered);
 }
 
-void hf_mcp_request(struct hf_http_front *front, const struct hf_caller *caller,
+void hf_mcp_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange)
 {
     const struct hf_span method = hf_exchange_head(exchange)->method;
     if (hf_span_is(method, "POST")) {
-        take_post(front, caller, exchange);
+        take_post(front, visitor, exchange);
     } else if (hf_modern_refuses(exchange)) {
         return;
     } else if (hf_span_is(method, "GET")) {
-        take_get(front, caller, exchange);
+        take_get(front, visitor, exchange);
     } else if (hf_span_is(method, "DELETE")) {
         struct hf_http_session *session =
-            has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
+            has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
         if (!session)
             return;
         hf_http_session_close(session);

@@ -117,18 +117,19 @@ static bool is_true_notification(const struct post *post)
 
 /* The one of this token at this door. Those in use are at the front. */
 static struct hf_http_session *session_for(struct hf_http_front *front,
-                                           const struct hf_caller *caller, const struct post *post)
+                                           const struct hf_visitor *visitor,
+                                           const struct post *post)
 {
     struct hf_http_session *session;
     HF_LIST_EACH (session, &front->modern, struct hf_http_session, in_modern) {
-        if (!hf_http_session_is_of(session, caller))
+        if (!hf_http_session_is_of(session, visitor))
             continue;
         hf_unlink(&session->in_modern);
         hf_list_push_front(&front->modern, &session->in_modern);
         hf_seats_touch(&front->seats, &session->seat, hf_shell_now(front->shell));
         return session;
     }
-    session = hf_http_session_new(front, caller, post->exchange, post->msg.id, false);
+    session = hf_http_session_new(front, visitor, post->exchange, post->msg.id, false);
     if (!session)
         return NULL;
     session->is_modern = true;
@@ -149,11 +150,12 @@ static void take(struct hf_http_session *session, const struct post *post, bool 
     }
     feed->takes_json = takes_json;
     feed->takes_events = takes_events;
-    feed->owed = feed->total = hf_session_message_via(
-        session->core, hf_exchange_body(post->exchange), feed->via, hf_shell_now(front->shell));
+    const struct hf_origin origin = hf_http_session_origin(session, post->exchange, feed->via);
+    feed->owed = feed->total = hf_session_message_from(
+        session->core, hf_exchange_body(post->exchange), &origin, hf_shell_now(front->shell));
 }
 
-static void take_request(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                          struct post *post, bool takes_json, bool takes_events)
 {
     if (!has_introduction(post) || !has_right_method(post) || !has_right_name(post))
@@ -163,7 +165,7 @@ static void take_request(struct hf_http_front *front, const struct hf_caller *ca
                        "Not Acceptable: subscriptions/listen is answered with text/event-stream");
         return;
     }
-    struct hf_http_session *session = session_for(front, caller, post);
+    struct hf_http_session *session = session_for(front, visitor, post);
     if (session && has_right_params(post, session->core))
         take(session, post, takes_json, takes_events);
     hf_shell_pump(front->shell);
@@ -171,12 +173,12 @@ static void take_request(struct hf_http_front *front, const struct hf_caller *ca
 
 /* One that is cancelled is so by closing its connection. Its id means nothing here: clients of one
  * token do not know of each other's. */
-static void take_notification(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_notification(struct hf_http_front *front, const struct hf_visitor *visitor,
                               const struct post *post)
 {
     if (!is_true_notification(post))
         return;
-    struct hf_http_session *session = session_for(front, caller, post);
+    struct hf_http_session *session = session_for(front, visitor, post);
     if (!session)
         return;
     if (!hf_span_is(post->msg.method, "notifications/cancelled"))
@@ -186,7 +188,7 @@ static void take_notification(struct hf_http_front *front, const struct hf_calle
     hf_shell_pump(front->shell);
 }
 
-bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
+bool hf_modern_post(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange, bool takes_json, bool takes_events)
 {
     struct post post = { .exchange = exchange, .head = hf_exchange_head(exchange) };
@@ -204,9 +206,9 @@ bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
     else if (status == HF_MSG_NOT_A_REQUEST)
         hf_http_refuse(exchange, 400, post.msg.id, -32600, "%s", err.text);
     else if (post.msg.kind == HF_MSG_REQUEST)
-        take_request(front, caller, &post, takes_json, takes_events);
+        take_request(front, visitor, &post, takes_json, takes_events);
     else if (post.msg.kind == HF_MSG_NOTIFICATION)
-        take_notification(front, caller, &post);
+        take_notification(front, visitor, &post);
     else
         hf_http_refuse(exchange, 400, no_id, -32600,
                        "Invalid Request: nobody is asked anything in this version, so there is "

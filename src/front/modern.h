@@ -19,7 +19,7 @@
 #include "front/http_parts.h"
 
 /* False: it is for the older versions. What is accepted was looked at before: JSON, events. */
-bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
+bool hf_modern_post(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange, bool takes_json, bool takes_events);
 /* A GET or DELETE that only a client of no session can mean: 405. False: it is for the older
  * versions. */

@@ -55,7 +55,7 @@ static void drop_longest_unused(struct hf_http_front *front)
     }
 }
 
-static struct hf_http_session *make(struct hf_http_front *front, const struct hf_caller *caller,
+static struct hf_http_session *make(struct hf_http_front *front, const struct hf_visitor *visitor,
                                     struct hf_server *only, bool is_sse)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
@@ -70,16 +70,17 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     session->front = front;
     session->is_sse = is_sse;
     session->only = only;
-    session->door = caller->door.p ? hf_span_dup(caller->door) : NULL;
+    session->door = visitor->door.p ? hf_span_dup(visitor->door) : NULL;
     hf_link_init(&session->feeds);
     hf_link_init(&session->kept);
     hf_seats_add(&front->seats, &session->seat, id, now_ms);
     hf_http_wake(front, now_ms + front->session_ttl_ms);
     session->core = hf_session_open(front->shell->engine, only, &session->sink, now_ms);
-    if (caller->token) {
+    if (visitor->token) {
         session->has_token = true;
-        session->policy = caller->token->policy;
-        memcpy(session->token, caller->token->hash, sizeof session->token);
+        session->token_name = hf_strdup(visitor->token->name);
+        session->policy = visitor->token->policy;
+        memcpy(session->token, visitor->token->hash, sizeof session->token);
     }
     if (session->policy)
         hf_session_set_policy(session->core, session->policy);
@@ -94,15 +95,15 @@ static bool has_room(struct hf_http_front *front)
 }
 
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
-                                            const struct hf_caller *caller,
+                                            const struct hf_visitor *visitor,
                                             struct hf_exchange *exchange, struct hf_span id,
                                             bool is_sse)
 {
     struct hf_server *only =
-        caller->door.p ? hf_server_find(front->shell->engine, caller->door) : NULL;
-    if (caller->door.p && !only) {
+        visitor->door.p ? hf_server_find(front->shell->engine, visitor->door) : NULL;
+    if (visitor->door.p && !only) {
         hf_http_refuse(exchange, 404, id, -32000, "There is no server \"%.*s\" here",
-                       HF_FMT(caller->door));
+                       HF_FMT(visitor->door));
         return NULL;
     }
     if (front->is_stopping || !has_room(front)) {
@@ -113,25 +114,36 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
                              "them are in use; try again later");
         return NULL;
     }
-    return make(front, caller, only, is_sse);
+    return make(front, visitor, only, is_sse);
 }
 
-bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller)
+struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
+                                        const struct hf_exchange *exchange, uint64_t via)
 {
-    const bool same_door =
-        session->door ? caller->door.p && hf_span_is(caller->door, session->door) : !caller->door.p;
-    if (!same_door || session->has_token != (caller->token != NULL))
+    return (struct hf_origin) {
+        .via = via,
+        .who = session->token_name ? hf_span_of(session->token_name) : hf_exchange_peer(exchange),
+        .key = hf_http_header(hf_exchange_head(exchange), HF_HTTP_IDEMPOTENCY_KEY),
+    };
+}
+
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_visitor *visitor)
+{
+    const bool same_door = session->door
+                               ? visitor->door.p && hf_span_is(visitor->door, session->door)
+                               : !visitor->door.p;
+    if (!same_door || session->has_token != (visitor->token != NULL))
         return false;
-    return !caller->token || hf_digest_same(session->token, caller->token->hash);
+    return !visitor->token || hf_digest_same(session->token, visitor->token->hash);
 }
 
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
-                                             const struct hf_caller *caller, struct hf_span id,
+                                             const struct hf_visitor *visitor, struct hf_span id,
                                              bool is_sse)
 {
     struct hf_seat *seat = hf_seats_find(&front->seats, id);
     struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
-    if (!session || session->is_sse != is_sse || !hf_http_session_is_of(session, caller))
+    if (!session || session->is_sse != is_sse || !hf_http_session_is_of(session, visitor))
         return NULL;
     hf_seats_touch(&front->seats, seat, hf_shell_now(front->shell));
     return session;
@@ -179,6 +191,8 @@ void hf_http_session_close(struct hf_http_session *session)
     hf_unlink(&session->in_modern);
     hf_free(session->door);
     session->door = NULL;
+    hf_free(session->token_name);
+    session->token_name = NULL;
     hf_session_close(core, hf_shell_now(front->shell));
     hf_shell_free_later(front->shell, &session->flush);
     hf_shell_pump(front->shell);

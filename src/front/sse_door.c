@@ -5,11 +5,11 @@
 
 static const struct hf_span no_id = { NULL, 0 };
 
-static void take_get(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_get(struct hf_http_front *front, const struct hf_visitor *visitor,
                      struct hf_exchange *exchange)
 {
     char id[HF_SEAT_ID_TEXT + 1];
-    struct hf_http_session *session = hf_http_session_new(front, caller, exchange, no_id, true);
+    struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, no_id, true);
     if (!session)
         return;
     const struct hf_span path = hf_exchange_head(exchange)->path;
@@ -30,29 +30,31 @@ static struct hf_span session_in(const struct hf_http_head *head)
     return hf_span_starts(query, key) ? hf_span_from(query, key.n) : no_id;
 }
 
-static void take_post(struct hf_http_front *front, const struct hf_caller *caller,
+static void take_post(struct hf_http_front *front, const struct hf_visitor *visitor,
                       struct hf_exchange *exchange)
 {
     const struct hf_span id = session_in(hf_exchange_head(exchange));
-    struct hf_http_session *session = hf_http_session_find(front, caller, id, true);
+    struct hf_http_session *session = hf_http_session_find(front, visitor, id, true);
     if (!session) {
         hf_http_refuse(exchange, id.p ? 404 : 400, no_id, -32001,
                        "POST to the address that the stream's first event said, while it is open");
         return;
     }
-    hf_session_message(session->core, hf_exchange_body(exchange), hf_shell_now(front->shell));
+    const struct hf_origin origin = hf_http_session_origin(session, exchange, 0);
+    (void)hf_session_message_from(session->core, hf_exchange_body(exchange), &origin,
+                                  hf_shell_now(front->shell));
     hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
     hf_shell_pump(front->shell);
 }
 
-void hf_sse_request(struct hf_http_front *front, const struct hf_caller *caller,
+void hf_sse_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange)
 {
     const struct hf_span method = hf_exchange_head(exchange)->method;
     if (hf_span_is(method, "GET"))
-        take_get(front, caller, exchange);
+        take_get(front, visitor, exchange);
     else if (hf_span_is(method, "POST"))
-        take_post(front, caller, exchange);
+        take_post(front, visitor, exchange);
     else
         hf_http_refuse_method(exchange, "GET, POST");
 }

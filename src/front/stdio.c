@@ -1,6 +1,9 @@
 /* stdio.c - see stdio.h. */
 #include "front/stdio.h"
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "io/stream.h"
 #include "wire/jsonrpc.h"
 #include "wire/line.h"
@@ -24,7 +27,18 @@ struct hf_stdio_front {
     void (*on_over)(void *context);
     void *context;
     bool is_at_end, is_over;
+    struct hf_origin origin; /* the same for all of its messages */
+    char who[PATH_MAX + 32];
 };
+
+/* A client that starts us anew comes from the same directory and the same process. */
+static void find_who(struct hf_stdio_front *front)
+{
+    char cwd[PATH_MAX];
+    (void)snprintf(front->who, sizeof front->who, "%ld %s", (long)getppid(),
+                   getcwd(cwd, sizeof cwd) ? cwd : "");
+    front->origin.who = hf_span_of(front->who);
+}
 
 static void be_over(struct hf_stdio_front *front)
 {
@@ -146,7 +160,9 @@ static void take_lines(struct hf_stdio_front *front)
         switch (front->is_at_end ? hf_lines_last(&front->lines, &line)
                                  : hf_lines_next(&front->lines, &line)) {
         case HF_LINE_NONE: return;
-        case HF_LINE_WHOLE: hf_session_message(front->session, line, now); break;
+        case HF_LINE_WHOLE:
+            (void)hf_session_message_from(front->session, line, &front->origin, now);
+            break;
         case HF_LINE_OVER:
             hf_session_message_over(front->session, hf_lines_over(&front->lines), now);
             break;
@@ -214,6 +230,7 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     hf_lines_init(&front->lines, limits->max_message_bytes);
     hf_buf_init(&front->waiting, limits->max_buffered_bytes);
     front->sink.send = send_message;
+    find_who(front);
     front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_now(shell));
     front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
     front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);

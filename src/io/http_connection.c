@@ -1,5 +1,6 @@
 /* http_connection.c - how a connection is read, and how it ends. See http_connection.h. */
 #include "io/http_connection.h"
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -486,9 +487,22 @@ static void on_alarm(void *context)
         settle(connection);
 }
 
-void hf_connection_open(struct hf_http_server *server, int fd, const char *refuse_with)
+static void note_peer(struct hf_connection *connection, const struct sockaddr_storage *peer)
+{
+    const struct sockaddr_in *four = (const void *)peer;
+    const struct sockaddr_in6 *six = (const void *)peer;
+    const void *address = peer->ss_family == AF_INET    ? (const void *)&four->sin_addr
+                          : peer->ss_family == AF_INET6 ? (const void *)&six->sin6_addr
+                                                        : NULL;
+    if (address)
+        (void)inet_ntop(peer->ss_family, address, connection->peer, sizeof connection->peer);
+}
+
+void hf_connection_open(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,
+                        const char *refuse_with)
 {
     struct hf_connection *connection = hf_new(struct hf_connection);
+    note_peer(connection, peer);
     connection->server = server;
     connection->fd = fd;
     connection->stream = hf_stream_borrow(fd);

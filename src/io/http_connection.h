@@ -18,6 +18,7 @@
 #ifndef HF_IO_HTTP_CONNECTION_H
 #define HF_IO_HTTP_CONNECTION_H
 
+#include <netinet/in.h>
 #include "io/http_server.h"
 #include "io/listen.h"
 #include "io/stream.h"
@@ -78,6 +79,7 @@ struct hf_connection {
     struct hf_alarm alarm;
     struct hf_request *request;
     struct hf_exchange exchange;
+    char peer[INET6_ADDRSTRLEN];      /* its address; empty: a unix socket */
     struct hf_buf in;                 /* came while the exchange before it was not over */
     struct hf_buf out;                /* to be written */
     uint64_t read_by_ms, write_by_ms; /* 0: no limit runs */
@@ -96,7 +98,8 @@ struct hf_connection {
 };
 
 /* Takes the descriptor; `refuse_with` is NULL or the sentence of a 503. */
-void hf_connection_open(struct hf_http_server *server, int fd, const char *refuse_with);
+void hf_connection_open(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,
+                        const char *refuse_with);
 void hf_connection_close(struct hf_connection *connection);
 /* A status, a sentence as JSON, and the end of the connection. */
 void hf_connection_refuse(struct hf_connection *connection, int status, const char *why);

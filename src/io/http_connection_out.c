@@ -334,6 +334,11 @@ struct hf_span hf_exchange_body(const struct hf_exchange *exchange)
     return hf_buf_span(&connection->request->body);
 }
 
+struct hf_span hf_exchange_peer(const struct hf_exchange *exchange)
+{
+    return hf_span_of(HF_ITEM(exchange, const struct hf_connection, exchange)->peer);
+}
+
 void hf_exchange_set_context(struct hf_exchange *exchange, void *context)
 {
     exchange->context = context;

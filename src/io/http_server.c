@@ -152,16 +152,16 @@ static void look_at_listener(struct hf_http_server *server)
 
 /* ---- accepting ---- */
 
-static void admit(struct hf_http_server *server, int fd)
+static void admit(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer)
 {
     char why[80];
     if (server->connection_count < server->limits.connections) {
-        hf_connection_open(server, fd, NULL);
+        hf_connection_open(server, fd, peer, NULL);
     } else if (!server->tls && /* with TLS there is nobody to tell before the handshake */
                server->connection_count < server->limits.connections + REFUSALS_MAX) {
         (void)snprintf(why, sizeof why, "there are %u connections already; try again later",
                        server->limits.connections);
-        hf_connection_open(server, fd, why);
+        hf_connection_open(server, fd, peer, why);
     } else {
         (void)close(fd);
     }
@@ -187,9 +187,12 @@ static void on_acceptable(void *context, unsigned events)
     struct hf_http_server *server = context;
     (void)events;
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        const int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct sockaddr_storage peer = { .ss_family = AF_UNIX };
+        socklen_t length = sizeof peer;
+        const int fd =
+            accept4(server->fd, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0)
-            admit(server, fd);
+            admit(server, fd, &peer);
         else if (errno == EAGAIN)
             return;
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

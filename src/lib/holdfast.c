@@ -117,6 +117,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         break;
     }
     case HF_DO_NOTE: log_note(hf, &effect->note); break;
+    case HF_DO_ASK_LEAVE: break; /* no seam is in use */
     case HF_DO_FORGET_SERVER: {
         struct hf_server_config *config = hf_server_shell(effect->server);
         hf_server_config_done(config);

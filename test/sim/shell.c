@@ -56,6 +56,7 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_ABORT: exchange_abort(sim, effect->post); break;
     case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, sim->now_ms); break;
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
+    case HF_DO_ASK_LEAVE: break;
     }
 }
 

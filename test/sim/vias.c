@@ -25,7 +25,8 @@ void client_say(struct sim *sim, struct client *client, unsigned owed, unsigned 
         sim->vias[via] = (struct via) {
             .client = (int)(client - sim->clients), .is_open = true, .owed = owed, .nulls = nulls
         };
-        const unsigned said = hf_session_message_via(client->session, text, via, sim->now_ms);
+        const unsigned said = hf_session_message_from(
+            client->session, text, &(struct hf_origin) { .via = via }, sim->now_ms);
         if (said != owed)
             sim_broken(sim, PROMISE_P1, "%u answers are promised to a message that asks for %u",
                        said, owed);

@@ -117,6 +117,10 @@ static void perform(struct world *w, const struct hf_effect *effect)
         break;
     case HF_DO_NOTE: keep_note(w, &effect->note); break;
     case HF_DO_FORGET_SERVER: break;
+    case HF_DO_ASK_LEAVE:
+        REQUIRE(w->leave_count < LEAVES_MAX);
+        w->leaves[w->leave_count++] = (struct leave) { effect->seam, effect->ticket };
+        break;
     case HF_DO_POST: http_begin(w, effect->post); break;
     case HF_DO_ABORT: http_abort(effect->post); break;
     case HF_DO_HANG_UP: http_hang_up(c); break;

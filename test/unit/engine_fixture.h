@@ -18,7 +18,7 @@
 #include "wire/jsonrpc.h"
 
 enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 8, TOOLS_MAX = 4000 };
-enum { TAKEN_BACK_MAX = 64 };
+enum { TAKEN_BACK_MAX = 64, LEAVES_MAX = 64 };
 enum { T0 = 1000000 }; /* the clock's first reading; any value but 0 would do */
 
 /* A remote server plays along too (engine_http.h). */
@@ -134,6 +134,11 @@ struct world {
     size_t exchange_count, exchange_cap, exchanges_seen;
     struct hf_buf notes; /* one line each: "level server text" */
     unsigned bugs;
+    struct leave { /* what was asked for at a seam, oldest first; given by the test */
+        enum hf_seam seam;
+        uint64_t ticket;
+    } leaves[LEAVES_MAX];
+    size_t leave_count;
     bool by_hand;                                 /* children do nothing of themselves */
     void (*send)(const struct hf_effect *effect); /* NULL: to the clients of this world */
 };

@@ -201,8 +201,8 @@ static unsigned say(struct client *c, uint64_t via, const char *format, va_list 
     struct hf_err err;
     if (hf_msg_parse(hf_span_of(text), 4096, &msg, &err) == HF_MSG_OK)
         keep_message(&c->sent, hf_span_of(text), c->world->now_ms);
-    const unsigned owed =
-        hf_session_message_via(c->session, hf_span_of(text), via, c->world->now_ms);
+    const unsigned owed = hf_session_message_from(
+        c->session, hf_span_of(text), &(struct hf_origin) { .via = via }, c->world->now_ms);
     settle(c->world); /* effects point into the text */
     free(text);
     return owed;

@@ -19,6 +19,7 @@ unsigned __wrap_hf_http_server_connections(const struct hf_http_server *server);
 void __wrap_hf_http_server_free(struct hf_http_server *server);
 const struct hf_http_head *__wrap_hf_exchange_head(const struct hf_exchange *exchange);
 struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange);
+struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange);
 void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *__wrap_hf_exchange_context(const struct hf_exchange *exchange);
 void __wrap_hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
@@ -93,6 +94,12 @@ struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange)
 {
     check_is_open(exchange, false);
     return exchange->body;
+}
+
+struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange)
+{
+    check_is_open(exchange, false);
+    return HF_SPAN("127.0.0.1");
 }
 
 void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context)

@@ -106,6 +106,7 @@ TEST(a_known_header_is_recognised_in_any_case_and_nothing_else_is_taken_for_it)
         { HF_HTTP_CONTENT_LENGTH, "Content-Length", "3" },
         { HF_HTTP_CONTENT_TYPE, "content-Type", "x" },
         { HF_HTTP_EXPECT, "ExpecT", "100-continue" },
+        { HF_HTTP_IDEMPOTENCY_KEY, "Idempotency-Key", "x" },
         { HF_HTTP_LAST_EVENT_ID, "Last-Event-ID", "x" },
         { HF_HTTP_MCP_METHOD, "Mcp-Method", "x" },
         { HF_HTTP_MCP_NAME, "Mcp-Name", "x" },

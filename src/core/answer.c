@@ -1,0 +1,294 @@
+/* answer.c - the one exit: how a client's call ends.
+ *
+ *   count ─► record (the audit point) ─► keep (a seam: it may take its time) ─► send ─► end
+ *
+ * 1. Every client's call ends here, exactly once, whoever answers it: its server, we in its
+ *    server's stead, a failure of ours, or its client, which takes it back.
+ * 2. Calls of our own end by hf_call_end_ours: nobody is told of them.
+ * 3. What answers a request that never became a call (hf_reply) is written by the same code. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* ---- answers ---- */
+
+static struct hf_answer answer_from(enum hf_outcome outcome, int code)
+{
+    return (struct hf_answer) { .outcome = outcome,
+                                .code = code,
+                                .head = HF_SPAN("{\"jsonrpc\":\"2.0\",\"id\":") };
+}
+
+struct hf_answer hf_answer_rest(enum hf_outcome outcome, int code, struct hf_span rest)
+{
+    struct hf_answer answer = answer_from(outcome, code);
+    answer.rest[0] = rest;
+    return answer;
+}
+
+struct hf_answer hf_answer_result(struct hf_span result)
+{
+    struct hf_answer answer = answer_from(HF_OUTCOME_RESULT, 0);
+    answer.rest[0] = HF_SPAN(",\"result\":");
+    answer.rest[1] = result;
+    answer.rest[2] = HF_SPAN("}");
+    return answer;
+}
+
+struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char *text,
+                                 struct hf_span data)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(&draft, hf_span_of(text));
+    if (data.n) {
+        hf_buf_add_str(&draft, ",\"data\":");
+        hf_buf_add(&draft, data);
+    }
+    hf_buf_add_str(&draft, "}}");
+    return hf_answer_rest(HF_OUTCOME_ERROR, code, hf_keep(engine, &draft));
+}
+
+struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
+                                   const struct hf_error_facts *facts)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, ",\"error\":");
+    hf_error_write(&draft, error, facts);
+    hf_buf_add_char(&draft, '}');
+    struct hf_answer answer =
+        hf_answer_rest(HF_OUTCOME_FAILED, hf_error_code(error), hf_keep(engine, &draft));
+    answer.error = error;
+    return answer;
+}
+
+/* The server's own bytes; only the id between them becomes the client's. */
+static struct hf_answer answer_as_it_came(const struct hf_msg *msg)
+{
+    const char *rest = msg->id.p + msg->id.n;
+    int64_t code = 0;
+    if (msg->kind == HF_MSG_ERROR && !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        code = -32603;
+    return (struct hf_answer) {
+        .outcome = msg->kind == HF_MSG_ERROR ? HF_OUTCOME_ERROR : HF_OUTCOME_RESULT,
+        .code = (int)code,
+        .head = { msg->text.p, (size_t)(msg->id.p - msg->text.p) },
+        .rest = { { rest, (size_t)(msg->text.p + msg->text.n - rest) } },
+    };
+}
+
+void hf_answer_add_rest(struct hf_buf *out, const struct hf_answer *answer)
+{
+    for (size_t i = 0; i < HF_ANSWER_PARTS; i++)
+        hf_buf_add(out, answer->rest[i]);
+}
+
+/* ---- sent ---- */
+
+static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
+                    const struct hf_answer *answer)
+{
+    const bool says_nothing = answer->head.n == 0;
+    if (session->is_closed || (says_nothing && !via))
+        return;
+    struct hf_effect *effect = hf_emit(session->engine, HF_DO_SEND);
+    effect->session = session;
+    effect->via = via;
+    effect->is_answer = true;
+    effect->error_code = answer->code;
+    if (says_nothing)
+        return;
+    effect->pieces[effect->piece_count++] = answer->head;
+    effect->pieces[effect->piece_count++] = id.p ? id : HF_SPAN("null");
+    for (size_t i = 0; i < HF_ANSWER_PARTS; i++)
+        if (answer->rest[i].n)
+            effect->pieces[effect->piece_count++] = answer->rest[i];
+}
+
+void hf_reply(const struct hf_incoming *in, struct hf_answer answer)
+{
+    const struct hf_span id = in->id.p ? hf_arena_dup(&in->session->engine->arena, in->id) : in->id;
+    send_to(in->session, in->via, id, &answer);
+}
+
+/* ---- the exit ---- */
+
+/* Once for each call of a client that was for a server. */
+static void count(const struct hf_call *call, const struct hf_answer *answer)
+{
+    if (!call->slot || answer->outcome == HF_OUTCOME_RELAYED)
+        return;
+    struct hf_stats *stats = &call->slot->server->stats;
+    const uint64_t now = call->engine->now_ms;
+    const uint64_t waits = hf_stage_is_waiting(call->stage) ? now - call->waiting_since_ms : 0;
+    switch (answer->outcome) {
+    case HF_OUTCOME_RESULT: stats->results++; break;
+    case HF_OUTCOME_ERROR: stats->errors++; break;
+    case HF_OUTCOME_FAILED: stats->failed[answer->error]++; break;
+    case HF_OUTCOME_CANCELLED: stats->cancelled++; break;
+    case HF_OUTCOME_RELAYED: break;
+    }
+    hf_histogram_add(&stats->waiting, call->waited_ms + waits);
+    if (call->is_answered && answer->outcome <= HF_OUTCOME_ERROR)
+        hf_histogram_add(&stats->latency, now - call->dispatched_ms);
+}
+
+/* The audit point: whoever keeps a record of calls is told of each of them here, once. */
+static void record(const struct hf_call *call, const struct hf_answer *answer)
+{
+    const struct hf_engine *engine = call->engine;
+    if (!engine->on_answer)
+        return;
+    const struct hf_call_record facts = {
+        .session = call->session,
+        .server = call->slot ? call->slot->server : NULL,
+        .via = call->via,
+        .id = call->client_id,
+        .is_tool_call = call->is_tool_call,
+        .is_joined = call->stage == HF_CALL_JOINED,
+        .is_parked = hf_call_is_parked(call),
+        .outcome = answer->outcome,
+        .code = answer->code,
+    };
+    engine->on_answer(engine->on_answer_context, &facts);
+}
+
+void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
+{
+    struct hf_runtime *runtime = hf_stage_is_begun(call->stage) ? call->runtime : NULL;
+    const bool is_unsure =
+        answer->outcome == HF_OUTCOME_CANCELLED ||
+        (answer->outcome == HF_OUTCOME_FAILED && hf_error_dispatched(answer->error));
+    if (hf_call_is_parked(call))
+        hf_park_ended(call, answer);
+    else if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
+        send_to(call->session, call->via, call->client_id, answer);
+    hf_call_release(call);
+    if (is_unsure)
+        hf_ear_unsure(runtime, call);
+}
+
+void hf_call_answer(struct hf_call *call, struct hf_answer answer)
+{
+    assert(call->purpose == HF_FOR_CLIENT && call->session);
+    count(call, &answer);
+    record(call, &answer);
+    if (call->stage == HF_CALL_ASKING)
+        hf_input_drop(call); /* before its answer, which ends its stream */
+    if (hf_seam_must_keep(call, &answer))
+        hf_seam_keep(call, &answer);
+    else
+        hf_answer_leave(call, &answer);
+}
+
+void hf_call_end_ours(struct hf_call *call)
+{
+    assert(call->purpose != HF_FOR_CLIENT);
+    hf_call_release(call);
+}
+
+/* ---- what the server answered ---- */
+
+void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const bool crosses_eras = call->is_modern && !runtime->is_modern;
+    runtime->completed_a_call = true;
+    if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
+        hf_backoff_call_completed(&runtime->server->backoff);
+    if (crosses_eras && hf_park_wants_url(call, msg)) {
+        hf_park_ask_url(call, msg);
+        return;
+    }
+    struct hf_answer answer = answer_as_it_came(msg);
+    struct hf_buf rest = hf_draft();
+    if (hf_call_is_parked(call) || (crosses_eras && hf_modern_changes(call, msg))) {
+        hf_modern_add_rest(&rest, call, msg, &answer.code);
+        answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
+    }
+    hf_call_answer(call, answer);
+}
+
+/* ---- failures of ours ---- */
+
+/* What was dispatched once is never told to be safe, whatever keeps it from going on now. */
+static enum hf_error truth_of(const struct hf_call *call, enum hf_error error, const char *reason,
+                              char *sentence, size_t size)
+{
+    const struct hf_server *server = call->slot ? call->slot->server : NULL;
+    if (!call->was_dispatched || !server || hf_error_dispatched(error))
+        return error;
+    (void)snprintf(sentence, size,
+                   call->input ? "The server \"%s\" asked for input in the middle of the call and "
+                                 "could not be given it (%s). What it did before it asked is not "
+                                 "known: check that before sending it again."
+                               : "The request was sent to \"%s\", which was lost before it "
+                                 "answered, and it could not be repeated (%s). It may have run.",
+                   server->name, reason);
+    return HF_ERROR_OUTCOME_UNKNOWN;
+}
+
+/* The generation that has the call, or had it last. */
+static uint64_t generation_of(const struct hf_call *call)
+{
+    /* whose question cannot be answered, unless the answer went to another already */
+    if (call->input && !hf_stage_is_begun(call->stage))
+        return call->input->generation;
+    if (call->runtime)
+        return call->runtime->generation;
+    return call->stage == HF_CALL_JOINED ? hf_park_generation(call->park)
+                                         : call->slot->server->generation;
+}
+
+void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
+                  ...)
+{
+    char sentence[700];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    error = truth_of(call, error, reason, sentence, sizeof sentence);
+    struct hf_error_facts facts = {
+        .sentence = hf_span_of(sentence),
+        .reason = hf_span_of(reason),
+        .evidence = hf_error_dispatched(error) ? HF_EVIDENCE_DISPATCHED : call->evidence,
+        .retry_after_ms = -1,
+    };
+    const struct hf_slot *slot = call->slot;
+    if (slot) {
+        facts.server = hf_span_of(slot->server->name);
+        facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
+        facts.generation = generation_of(call);
+        if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
+            facts.retry_after_ms = hf_call_retry_after_ms(call);
+        hf_note(call->engine, HF_NOTE_INFO, slot->server, facts.generation,
+                "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
+                hf_evidence_name(facts.evidence), reason, call->method->name);
+    }
+    const struct hf_answer answer = hf_answer_failure(call->engine, error, &facts);
+    if (hf_call_is_parked(call) && hf_park_may_come_again(call->park, error))
+        hf_park_lay_aside(call->park, &answer);
+    else
+        hf_call_answer(call, answer);
+}
+
+/* ---- taken back by its client ---- */
+
+void hf_call_cancel(struct hf_call *call, struct hf_span reason)
+{
+    struct hf_runtime *runtime = hf_stage_is_begun(call->stage) ? call->runtime : NULL;
+    const bool was_silent =
+        runtime && runtime->last_byte_ms <= call->dispatched_ms &&
+        call->engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
+    const struct hf_answer nothing = { .outcome = HF_OUTCOME_CANCELLED };
+    if (call->stage == HF_CALL_KEEPING) { /* it was answered: only nobody wants to hear it now */
+        hf_answer_leave(call, &nothing);
+        return;
+    }
+    hf_call_take_back(call, reason);
+    hf_call_answer(call, nothing);
+    if (was_silent)
+        hf_check_maybe(runtime);
+}
