@@ -43,6 +43,13 @@ static inline void hf_list_push(struct hf_link *list, struct hf_link *l) /* at t
 {
     hf_list_add_before(list, l);
 }
+/* All items of `from` become those of `to`, which was no list before. */
+static inline void hf_list_move(struct hf_link *to, struct hf_link *from)
+{
+    hf_link_init(to);
+    hf_list_add_before(from, to);
+    hf_unlink(from);
+}
 static inline void hf_list_push_front(struct hf_link *list, struct hf_link *l)
 {
     hf_list_add_before(list->next, l);

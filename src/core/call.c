@@ -20,10 +20,10 @@ void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to)
 
 /* ---- the table ---- */
 
-/* Below 2^53, so that no JavaScript server rounds it; the serial wraps after 10^11 calls. */
+/* Below 2^53, so that no JavaScript server rounds it; the serial wraps after 3 * 10^10 calls. */
 static uint64_t next_id(struct hf_engine *engine, uint32_t index)
 {
-    return ((++engine->serial & ((UINT64_C(1) << 37) - 1)) << 16) | index;
+    return ((++engine->serial & ((UINT64_C(1) << 35) - 1)) << HF_CALL_INDEX_BITS) | index;
 }
 
 static bool take_index(struct hf_engine *engine, struct hf_call *call)
@@ -262,7 +262,7 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     if (call->session) {
         runtime->in_flight++;
         runtime->server->calls++;
-        hf_session_dispatched(call->session);
+        hf_session_dispatched(call->session, runtime->server);
         hf_slot_touch(runtime->slot);
     }
     hf_frame_build(call);
@@ -332,7 +332,7 @@ void hf_call_left(struct hf_runtime *before)
     hf_runtime_maybe_drained(before);
     hf_check_call_ended(before);
     if (before == before->slot->current && before->slot->waiting)
-        hf_slot_flush(before->slot);
+        hf_slot_mark(before->slot);
 }
 
 struct hf_runtime *hf_call_step_aside(struct hf_call *call)
@@ -414,6 +414,7 @@ static void renumber(struct hf_call *call)
 
 void hf_call_continue(struct hf_call *call)
 {
+    hf_unlink(&call->link);
     hf_call_stop_clock(call, false);
     hf_call_set_stage(call, HF_CALL_NEW);
     renumber(call);

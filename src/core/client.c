@@ -4,127 +4,13 @@
 
 enum { LEVEL_MAX = 64 }; /* bytes of a log level: it is kept */
 
-/* ---- held until we know ---- */
-
-/* Whether this server may still say, soon, what it was never known to offer. */
-static bool is_pending(struct hf_session *session, struct hf_server *server, enum hf_part_id part)
-{
-    if (!hf_session_uses(session, server) || server->parts[part] || server->is_removed ||
-        !server->wanted)
-        return false;
-    struct hf_slot *slot = hf_slot_for(server, session, true);
-    if (!slot)
-        return false;
-    if (slot->machine.state == HF_SLOT_CONNECTED)
-        return slot->current->listing[part].building != NULL;
-    if (server->backoff.was_connected)
-        return false;
-    if (slot->machine.state == HF_SLOT_DISCONNECTED)
-        hf_slot_event(slot, HF_SLOT_EV_CALL); /* a resting server nobody has seen yet */
-    return slot->machine.state == HF_SLOT_CONNECTING || slot->machine.state == HF_SLOT_RECONNECTING;
-}
-
-static bool must_be_held(struct hf_call *call)
-{
-    struct hf_session *session = call->session;
-    struct hf_server *server;
-    if (call->method->id == HF_METHOD_INITIALIZE || call->method->id == HF_METHOD_DISCOVER) {
-        server = session->only;
-        return server && !server->greeting && !server->is_removed &&
-               is_pending(session, server, HF_PART_TOOLS);
-    }
-    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        if (is_pending(session, server, call->part))
-            return true;
-    }
-    return false;
-}
-
-static struct hf_answer list_answer(struct hf_session *session, bool is_modern,
-                                    enum hf_part_id part, struct hf_span cursor)
-{
-    struct hf_err err;
-    const struct hf_span page = hf_view_page(session, part, cursor, &err);
-    if (!page.p)
-        return hf_answer_error(session->engine, -32602, err.text, HF_SPAN(""));
-    return hf_answer_result(is_modern ? hf_modern_dressed(session, page, true) : page);
-}
-
-void hf_held_over(struct hf_call *call)
-{
-    struct hf_session *session = call->session;
-    if (call->method->id == HF_METHOD_INITIALIZE)
-        hf_call_answer(call, hf_answer_result(hf_welcome_result(session)));
-    else if (call->method->id == HF_METHOD_DISCOVER)
-        hf_call_answer(call, hf_answer_result(hf_modern_discover_result(session)));
-    else
-        hf_call_answer(
-            call, list_answer(session, call->is_modern, call->part, (struct hf_span) { NULL, 0 }));
-}
-
-/* A look at a resting server wakes it, and that is news too: one review at a time. */
-static void review_held_once(struct hf_engine *engine)
-{
-    struct hf_session *session;
-    HF_LIST_EACH_SAFE (session, &engine->sessions, struct hf_session, link) {
-        for (struct hf_link *at = session->calls.next, *next; at != &session->calls; at = next) {
-            struct hf_call *call = HF_ITEM(at, struct hf_call, in_session);
-            next = at->next;
-            if (call->stage == HF_CALL_HELD && !must_be_held(call))
-                hf_held_over(call);
-        }
-    }
-}
-
-void hf_held_review(struct hf_engine *engine)
-{
-    engine->review_held = engine->held_count > 0;
-    if (engine->is_reviewing_held)
-        return;
-    engine->is_reviewing_held = true;
-    while (engine->review_held) {
-        engine->review_held = false;
-        review_held_once(engine);
-    }
-    engine->is_reviewing_held = false;
-}
-
-static uint32_t list_wait_ms(const struct hf_session *session)
-{
-    uint32_t longest = 0;
-    const struct hf_server *server;
-    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        if (hf_session_uses(session, server) && server->settings.list_wait_ms > longest)
-            longest = server->settings.list_wait_ms;
-    }
-    return longest;
-}
-
-static void hold_or_answer(const struct hf_incoming *in, enum hf_part_id part)
-{
-    struct hf_session *session = in->session;
-    struct hf_call *call = hf_call_new(in);
-    if (!call)
-        return;
-    call->part = part;
-    hf_call_set_stage(call, HF_CALL_HELD);
-    call->wait_until_ms = session->engine->now_ms + list_wait_ms(session);
-    const bool is_held = must_be_held(call);
-    if (call->stage != HF_CALL_HELD) /* a look at the servers has answered it already */
-        return;
-    if (is_held)
-        hf_call_arm(call);
-    else
-        hf_held_over(call);
-}
-
 static void take_list(const struct hf_incoming *in, enum hf_part_id part)
 {
     const struct hf_span cursor = hf_json_get(in->msg->params, HF_SPAN("cursor"));
     if (cursor.p)
-        hf_reply(in, list_answer(in->session, in->is_modern, part, cursor));
+        hf_reply(in, hf_list_answer(in->session, in->is_modern, part, cursor));
     else
-        hold_or_answer(in, part);
+        hf_held_take(in, part);
 }
 
 /* ---- routed ---- */
@@ -162,7 +48,7 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
         hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", server->name);
         return;
     }
-    struct hf_slot *slot = hf_slot_for(server, session, true);
+    struct hf_slot *slot = hf_slot_for(server, session);
     if (!slot) {
         hf_refuse(
             in, server, HF_ERROR_OVERLOADED, "max_runtimes",
@@ -300,6 +186,8 @@ static void take_level(const struct hf_incoming *in)
     }
     hf_free(session->log_level);
     session->log_level = hf_span_dup(level);
+    const int number = hf_level_of(level);
+    hf_session_set_level(session, number < 0 ? 0 : number); /* not known to us: everything */
     if (session->only) {
         route_to_only(in);
         return;
@@ -307,7 +195,7 @@ static void take_level(const struct hf_incoming *in)
     hf_reply_result(in, HF_SPAN("{}"));
     struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        const struct hf_slot *slot = hf_slot_for(server, session, false);
+        const struct hf_slot *slot = hf_slot_of(server, session);
         if (slot && slot->current)
             hf_restore_level(slot->current);
     }
@@ -362,7 +250,7 @@ static void take_routed(const struct hf_incoming *in)
     switch (in->method->id) {
     case HF_METHOD_DISCOVER:
         if (in->is_modern)
-            hold_or_answer(in, HF_PART_TOOLS);
+            hf_held_take(in, HF_PART_TOOLS);
         else
             take_unknown(in);
         break;
@@ -412,7 +300,7 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
             return;
         hf_welcome_hello(session,
                          hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
-        hold_or_answer(in, HF_PART_TOOLS);
+        hf_held_take(in, HF_PART_TOOLS);
         return;
     }
     if (in->method->id == HF_METHOD_PING) {
@@ -451,7 +339,7 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     if (method == HF_METHOD_RESOURCES_READ && call->is_guess && !has_asked &&
         says_not_found(call, msg)) {
         struct hf_server *next = next_with_resources(session, server);
-        struct hf_slot *slot = next ? hf_slot_for(next, session, true) : NULL;
+        struct hf_slot *slot = next ? hf_slot_for(next, session) : NULL;
         if (slot) {
             hf_call_move(call, slot);
             return;
@@ -475,9 +363,9 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
         hf_ear_unsubscribed(call->runtime, call->uri);
         hf_session_unsubscribe(session, server, call->uri);
     }
-    hf_call_pass(call, msg);
     if (method == HF_METHOD_SUBSCRIBE || method == HF_METHOD_UNSUBSCRIBE)
-        hf_ears_review(session->engine);
+        hf_ear_mark(call->runtime); /* also after an error: others may have relied on it */
+    hf_call_pass(call, msg);
 }
 
 /* ---- notifications and answers of clients ---- */
@@ -506,7 +394,7 @@ static void tell_servers(struct hf_session *session, enum hf_method_id method, s
     struct hf_server *server;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
         const struct hf_slot *slot =
-            hf_session_uses(session, server) ? hf_slot_for(server, session, false) : NULL;
+            hf_session_uses(session, server) ? hf_slot_of(server, session) : NULL;
         if (slot && slot->current &&
             !(slot->current->is_modern && method == HF_METHOD_ROOTS_CHANGED))
             hf_mention(slot->current,

@@ -9,6 +9,11 @@ enum {
     UNACKNOWLEDGED_MS = 5000, /* then we believe that it listens all the same */
 };
 
+void hf_ear_mark(struct hf_runtime *runtime)
+{
+    hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
+}
+
 static bool can_be_asked(const struct hf_runtime *runtime)
 {
     return runtime->machine.state == HF_RUNTIME_LIVE && runtime == runtime->slot->current &&
@@ -97,7 +102,7 @@ void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call)
         call->method->id != HF_METHOD_UNSUBSCRIBE)
         return;
     hf_ear_unsubscribed(runtime, call->uri);
-    hf_ears_review(runtime->server->engine);
+    hf_ear_mark(runtime);
 }
 
 /* ---- modern ---- */
@@ -178,7 +183,7 @@ static void listen_for(struct hf_runtime *runtime, const char *const *wanted, si
     listen_now(runtime);
 }
 
-static void review(struct hf_runtime *runtime)
+void hf_ear_review(struct hf_runtime *runtime)
 {
     size_t count;
     if (!can_be_asked(runtime))
@@ -195,19 +200,7 @@ void hf_ear_restore(struct hf_runtime *runtime)
 {
     hf_strings_free(runtime->ear.uris);
     runtime->ear.uris = NULL;
-    review(runtime);
-}
-
-void hf_ears_review(struct hf_engine *engine)
-{
-    struct hf_server *server;
-    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
-        struct hf_slot *slot;
-        HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
-            if (slot->current)
-                review(slot->current);
-        }
-    }
+    hf_ear_review(runtime);
 }
 
 void hf_ear_done(struct hf_runtime *runtime)
@@ -231,7 +224,7 @@ static void acknowledged(struct hf_runtime *runtime)
         hf_list_again(runtime, part); /* what it said meanwhile is lost */
     ear->was_deaf = false;
     if (ear->is_stale)
-        review(runtime);
+        hf_ear_review(runtime);
 }
 
 void hf_ear_timer(struct hf_runtime *runtime)
@@ -239,7 +232,7 @@ void hf_ear_timer(struct hf_runtime *runtime)
     if (runtime->ear.next)
         acknowledged(runtime);
     else
-        review(runtime);
+        hf_ear_review(runtime);
 }
 
 bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
@@ -320,5 +313,4 @@ void hf_ear_answer(struct hf_call *call)
     if (call->method->id == HF_METHOD_UNSUBSCRIBE)
         hf_session_unsubscribe(session, server, call->uri);
     hf_call_answer(call, hf_answer_result(HF_SPAN("{}")));
-    hf_ears_review(session->engine);
 }

@@ -13,6 +13,12 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->doors);
     hf_link_init(&engine->keeping);
+    hf_link_init(&engine->unlisted);
+    hf_link_init(&engine->anywhere);
+    hf_link_init(&engine->doors_to_tell);
+    for (enum hf_mark_kind kind = 0; kind < HF_MARK_COUNT; kind++)
+        hf_link_init(&engine->marks[kind]);
+    hf_timer_init(&engine->more_news, HF_TIMER_NEWS, engine);
     return engine;
 }
 
@@ -66,6 +72,8 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
 
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect)
 {
+    if (engine->effect_taken == engine->effect_count)
+        hf_reviews_drain(engine);
     if (engine->effect_taken == engine->effect_count)
         return false;
     *ret_effect = engine->effects[engine->effect_taken++];
@@ -145,6 +153,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
+    case HF_TIMER_NEWS: break; /* the drain that follows every event goes on with it */
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
 }
@@ -189,7 +198,8 @@ void hf_engine_free(struct hf_engine *engine)
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
         hf_server_destroy(server);
     hf_tasks_forget(engine, NULL);
-    hf_doors_drop(engine, NULL);
+    hf_doors_forget(engine, NULL);
+    hf_timer_clear(&engine->timers, &engine->more_news);
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);
     assert(engine->call_count == 0);

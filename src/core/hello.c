@@ -37,6 +37,7 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
     listing->is_dirty = false;
     listing->building = hf_part_new(part, runtime->server->engine->limits.max_message_bytes);
     listing->building->checks_headers = runtime->is_remote && runtime->is_modern;
+    hf_server_mark(runtime->server);
     begin_list(runtime, part, HF_SPAN(""));
 }
 
@@ -178,32 +179,23 @@ void hf_hello_introduced(struct hf_runtime *runtime)
 
 /* ---- lists ---- */
 
-/* A modern listener asked for its server's own word, and gets it although the list is the same;
- * everybody else hears only of what truly changed. */
-static void pass_announcement(struct hf_server *server, enum hf_part_id part)
-{
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (server->is_published && hf_session_uses(session, server))
-            hf_listen_changed(session, part);
-    }
-}
-
+/* A modern listener asked for its server's own word (announced), and gets it although the list is
+ * the same; everybody else hears only of what truly changed. */
 static void publish(struct hf_server *server, enum hf_part_id part, struct hf_part *fresh,
                     bool is_announced)
 {
     struct hf_part *old = server->parts[part];
     if (old && hf_part_same(old, fresh)) {
         hf_part_unref(fresh);
-        if (is_announced)
-            pass_announcement(server, part);
+        if (is_announced && server->is_published)
+            hf_part_news(server, part, HF_NEWS_ANNOUNCED);
         return;
     }
     server->parts[part] = fresh;
     const bool is_first = !old;
     hf_part_unref(old);
     if (server->is_published && !(is_first && fresh->count == 0))
-        hf_part_changed(server, part, is_first);
+        hf_part_news(server, part, is_first ? HF_NEWS_FIRST : HF_NEWS_CHANGED);
     else
         hf_views_stale(server, part);
 }
@@ -243,7 +235,7 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
             fetch_part(runtime, part);
         else if (part == HF_PART_TOOLS)
             hf_remote_corrected(runtime);
-        hf_held_review(runtime->server->engine);
+        hf_server_mark(runtime->server);
         return;
     }
     hf_part_unref(listing->ready);
@@ -274,7 +266,7 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
             hf_method(hf_part_traits(part)->list)->name);
     if (part == HF_PART_TOOLS)
         hf_remote_corrected(runtime);
-    hf_held_review(server->engine);
+    hf_server_mark(server);
 }
 
 void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
@@ -299,37 +291,14 @@ void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
 
 /* ---- what clients had set ---- */
 
-static const char *const levels[] = { "debug", "info",     "notice", "warning",
-                                      "error", "critical", "alert",  "emergency" };
-
-static int level_rank(const char *raw)
-{
-    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
-        if (hf_json_string_is(hf_span_of(raw), hf_span_of(levels[i])))
-            return i;
-    return 0;
-}
-
-static const char *most_talkative(const struct hf_server *server, const struct hf_session *owner)
-{
-    const char *best = NULL;
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (!session->log_level || !hf_session_uses(session, server) || (owner && session != owner))
-            continue;
-        if (!best || level_rank(session->log_level) < level_rank(best))
-            best = session->log_level;
-    }
-    return best;
-}
-
 void hf_restore_level(struct hf_runtime *runtime)
 {
-    const char *level = most_talkative(runtime->server, runtime->slot->owner);
-    if (!level || !runtime->has_logging || runtime->remote.is_renewing || runtime->is_modern)
+    const struct hf_session *owner = runtime->slot->owner;
+    const int level = owner ? owner->level : hf_doors_lowest_level(runtime->server);
+    if (level < 0 || !runtime->has_logging || runtime->remote.is_renewing || runtime->is_modern)
         return;
     struct hf_buf params = hf_draft();
-    hf_buf_printf(&params, "{\"level\":%s}", level);
+    hf_buf_printf(&params, "{\"level\":\"%s\"}", hf_level_name(level));
     (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(HF_METHOD_SET_LEVEL),
                        hf_buf_span(&params));
     hf_buf_done(&params);

@@ -17,6 +17,18 @@ static inline void hf_set_now(struct hf_engine *engine, uint64_t now_ms)
     engine->now_ms = now_ms;
 }
 
+/* reviews.c: looked at again when the event is handled */
+void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark);
+void hf_reviews_drain(struct hf_engine *engine);
+static inline void hf_server_mark(struct hf_server *server)
+{
+    hf_mark(server->engine, HF_MARK_SERVER, &server->mark);
+}
+static inline void hf_slot_mark(struct hf_slot *slot)
+{
+    hf_mark(slot->server->engine, HF_MARK_SLOT, &slot->mark);
+}
+
 /* say.c: messages of our own making */
 struct hf_buf hf_draft(void); /* a buffer for one message */
 struct hf_span hf_keep(struct hf_engine *engine,
@@ -52,7 +64,10 @@ void hf_slot_attempt_anew(
     struct hf_slot *slot); /* the running one taught us something: uncharged */
 /* server.c: slots */
 unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event); /* the effects */
-struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make);
+struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_session *session);
+/* Makes one of its own where it needs one; NULL: there are as many as maxRuntimes allows. */
+struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session);
+void hf_slot_set_owner(struct hf_slot *slot, struct hf_session *owner); /* NULL: nobody */
 void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged);
 void hf_slot_touch(struct hf_slot *slot);        /* used just now: the idle clock starts anew */
 void hf_slot_runtime_gone(struct hf_slot *slot); /* one of its runtimes is */
@@ -69,7 +84,7 @@ void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms); /* 
 struct hf_slot *hf_server_slot(const struct hf_server *server); /* the shared or first one */
 void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
 void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
-void hf_server_left(struct hf_server *server);    /* by a session that came for it alone */
+void hf_server_unref(struct hf_server *server);
 
 /* life.c: runtimes */
 struct hf_runtime *hf_runtime_new(struct hf_slot *slot);
@@ -263,13 +278,18 @@ bool hf_modern_changes(const struct hf_call *call, const struct hf_msg *msg);
 
 /* client.c */
 void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);
-void hf_held_review(struct hf_engine *engine); /* lists and initializes that wait for knowledge */
+/* held.c: lists and initializes that wait for knowledge */
+void hf_held_take(const struct hf_incoming *in, enum hf_part_id part);
+void hf_held_review(struct hf_server *server); /* whoever waits for that server */
 void hf_held_over(struct hf_call *call);       /* answered with what is there */
+struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum hf_part_id part,
+                                struct hf_span cursor);
 /* session.c */
 void hf_session_maybe_settle(struct hf_session *session);
-void hf_session_dispatched(struct hf_session *session); /* some call of its was, just now */
+/* Some call of its was, just now. */
+void hf_session_dispatched(struct hf_session *session, const struct hf_server *server);
 void hf_session_timer(struct hf_session *session);
-void hf_session_forget(struct hf_session *session, struct hf_server *server);
+void hf_uses_forget(struct hf_server *server); /* it is removed: nothing may point to it */
 /* What a client makes us remember is bounded: for each, and for all of them together. */
 bool hf_session_may_keep(const struct hf_session *session, size_t bytes);
 void hf_session_keep(struct hf_session *session, size_t bytes);
@@ -400,16 +420,27 @@ struct hf_target { /* what a name stands for */
     struct hf_span own_name; /* raw JSON string; p NULL: as the client wrote it */
     bool is_idempotent, is_denied, is_guess;
 };
-void hf_views_stale(struct hf_server *server, enum hf_part_id part);
 struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, struct hf_span cursor,
                             struct hf_err *err); /* p NULL: a bad cursor */
 bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf_span raw_name,
                      struct hf_target *ret_target);
 struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri);
-void hf_view_unref(struct hf_view *view);                             /* NULL accepted */
-void hf_doors_drop(struct hf_engine *engine, struct hf_server *only); /* NULL: all */
-void hf_part_changed(struct hf_server *server, enum hf_part_id part,
-                     bool is_first); /* tell clients */
+void hf_view_unref(struct hf_view *view);                                 /* NULL accepted */
+bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part); /* that it was given */
+void hf_door_drop_views(struct hf_door *door);
+
+/* door.c: clients that have their servers and their policy in common */
+void hf_door_join(struct hf_session *session);
+void hf_door_leave(struct hf_session *session);
+void hf_door_greeted(struct hf_session *session);
+void hf_doors_forget(struct hf_engine *engine, const struct hf_server *only); /* NULL: all */
+/* The only client that has been greeted and may use that server; NULL: none, or several. */
+struct hf_session *hf_doors_sole_client(const struct hf_server *server);
+void hf_session_set_level(struct hf_session *session, int level); /* -1: none */
+int hf_doors_lowest_level(const struct hf_server *server);        /* that a client set; -1: none */
+void hf_views_stale(struct hf_server *server, enum hf_part_id part);
+void hf_part_news(struct hf_server *server, enum hf_part_id part, enum hf_news news);
+void hf_doors_tell(struct hf_engine *engine); /* in portions of a turn */
 
 /* policy.c */
 bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,

@@ -190,6 +190,7 @@ static void give_up_finished(struct hf_call *call)
 static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_span state)
 {
     hf_call_pause(call);
+    hf_list_push(&call->slot->asking, &call->link);
     call->was_dispatched = true; /* it does not count as never sent because its server asks */
     call->input->state = state.p ? hf_span_dup(state) : NULL;
     hf_call_weigh(call, 0, state.n);
@@ -307,17 +308,6 @@ void hf_input_finished(struct hf_session *session)
 
 void hf_input_fail_all(struct hf_slot *slot)
 {
-    struct hf_session *session;
-    HF_LIST_EACH (session, &slot->server->engine->sessions, struct hf_session, link) {
-        struct hf_question *question = HF_LIST_FIRST(&session->questions, struct hf_question, link);
-        while (question) {
-            struct hf_call *call = question->call;
-            struct hf_link *next = question->link.next;
-            if (call->slot == slot) {
-                hf_call_refuse_by_state(call); /* takes its questions with it */
-                next = session->questions.next;
-            }
-            question = next == &session->questions ? NULL : HF_ITEM(next, struct hf_question, link);
-        }
-    }
+    while (!hf_list_empty(&slot->asking)) /* each takes its questions with it */
+        hf_call_refuse_by_state(HF_LIST_FIRST(&slot->asking, struct hf_call, link));
 }

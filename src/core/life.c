@@ -19,6 +19,7 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     runtime->server = slot->server;
     runtime->generation = ++slot->server->generation;
     runtime->taken_back = -1;
+    hf_link_init(&runtime->mark);
     runtime->last_byte_ms = slot->server->engine->now_ms;
     hf_link_init(&runtime->out);
     hf_link_init(&runtime->calls);
@@ -91,6 +92,7 @@ void hf_runtime_discard(struct hf_runtime *runtime)
     hf_remote_done(runtime);
     settle_calls(runtime);
     clear_timers(runtime);
+    hf_unlink(&runtime->mark);
     hf_unlink(&runtime->link);
     hf_bury(runtime->server->engine, free_runtime, runtime);
 }
@@ -455,6 +457,7 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_RELIST:
     case HF_TIMER_POST:
     case HF_TIMER_SETTLE:
+    case HF_TIMER_NEWS:
     case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
     }
 }

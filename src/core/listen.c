@@ -149,7 +149,7 @@ static bool refuse_at_the_end(const struct hf_incoming *in)
 /* One that rests hears nothing. */
 static void wake(struct hf_session *session, struct hf_server *server)
 {
-    struct hf_slot *slot = server ? hf_slot_for(server, session, true) : NULL;
+    struct hf_slot *slot = server ? hf_slot_for(server, session) : NULL;
     if (slot && slot->machine.state == HF_SLOT_DISCONNECTED)
         hf_slot_event(slot, HF_SLOT_EV_CALL);
 }
@@ -162,7 +162,7 @@ static void add_uris(struct hf_session *session, struct hf_listener *listener, s
         struct hf_server *server = server_of(session, it.value);
         if (!has_updates(server))
             continue;
-        hf_subscription_add(session, &listener->subscriptions, server, it.value);
+        hf_subscription_add(session, listener, server, it.value);
         hf_buf_add_char(&list, hf_buf_len(&list) ? ',' : '[');
         hf_buf_add(&list, it.value);
     }
@@ -203,12 +203,9 @@ void hf_listen_open(const struct hf_incoming *in)
     add_uris(session, listener, hf_json_get(filter, HF_SPAN("resourceSubscriptions")), &draft);
     hf_buf_add_str(&draft, "}}}");
     hf_send(session, listener->via, hf_keep(session->engine, &draft));
-    if (hf_list_empty(&listener->subscriptions))
-        return;
     const struct hf_subscription *sub;
     HF_LIST_EACH (sub, &listener->subscriptions, struct hf_subscription, link)
         wake(session, sub->server);
-    hf_ears_review(session->engine);
 }
 
 void hf_listen_changed(struct hf_session *session, enum hf_part_id part)
@@ -231,7 +228,7 @@ static void forget(struct hf_session *session, struct hf_listener *listener)
     hf_unlink(&listener->link);
     session->listener_count--;
     hf_session_let_go(session, weight(hf_span_of(listener->id)));
-    hf_subscriptions_drop(session, &listener->subscriptions);
+    hf_subscriptions_drop(&listener->subscriptions);
     hf_free(listener->id);
     hf_free(listener);
 }
@@ -248,11 +245,8 @@ struct hf_listener *hf_listen_find(const struct hf_session *session, struct hf_s
 
 void hf_listen_drop(struct hf_session *session, struct hf_listener *listener)
 {
-    const bool had_uris = !hf_list_empty(&listener->subscriptions);
     hf_send_nothing(session, listener->via);
     forget(session, listener);
-    if (had_uris)
-        hf_ears_review(session->engine);
 }
 
 void hf_listen_via_gone(struct hf_session *session, uint64_t via)
@@ -288,5 +282,4 @@ void hf_listen_end_all(struct hf_session *session)
         hf_reply(&opened, hf_answer_result(hf_keep(session->engine, &draft)));
         forget(session, listener);
     }
-    hf_ears_review(session->engine);
 }

@@ -32,8 +32,11 @@ enum {
 
 struct hf_subscription {
     struct hf_link link;      /* in session->subscriptions, or in listener->subscriptions */
-    struct hf_server *server; /* NULL: no list has it, so every server is asked */
-    char *uri;                /* JSON string in our own spelling */
+    struct hf_link in_server; /* in server->subscriptions, or in engine->anywhere */
+    struct hf_session *session;
+    struct hf_listener *listener; /* NULL: the client's own resources/subscribe */
+    struct hf_server *server;     /* NULL: no list has it, so every server is asked */
+    char *uri;                    /* JSON string in our own spelling */
 };
 
 /* One open subscriptions/listen of a client. */
@@ -59,15 +62,16 @@ struct hf_ear {
 
 /* subscribe.c: what clients want to hear of */
 bool hf_subscriptions_full(const struct hf_engine *engine, size_t more);
-void hf_subscription_add(struct hf_session *session, struct hf_link *list, struct hf_server *server,
-                         struct hf_span uri);
-void hf_subscriptions_drop(struct hf_session *session, struct hf_link *list);
-/* hf_ears_review is to follow. */
+/* `listener` NULL: the client's own resources/subscribe. What servers are asked follows by itself.
+ */
+void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
+                         struct hf_server *server, struct hf_span uri);
+void hf_subscriptions_drop(struct hf_link *list); /* all that are in it */
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri);
 /* The server is removed: nothing may point to it any more. */
-void hf_session_unsubscribe_all(struct hf_session *session, struct hf_server *server);
+void hf_subscriptions_forget(struct hf_server *server);
 /* Others, or its own listeners, want the same through the same runtime. */
 bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
                        struct hf_span uri);
@@ -91,7 +95,8 @@ struct hf_span hf_listen_tagged(struct hf_engine *engine, const struct hf_msg *m
 
 /* ear.c: what we ask of servers */
 void hf_ear_restore(struct hf_runtime *runtime); /* it knows nothing yet, or nothing any more */
-void hf_ears_review(struct hf_engine *engine);   /* what clients want may have changed */
+void hf_ear_mark(struct hf_runtime *runtime);    /* what clients want may have changed */
+void hf_ear_review(struct hf_runtime *runtime);
 void hf_ear_done(struct hf_runtime *runtime);
 void hf_ear_timer(struct hf_runtime *runtime);
 /* A client's own request was answered by a legacy server. */

@@ -1,6 +1,7 @@
 /* method.c - see method.h. */
 #include "core/method.h"
 #include <assert.h>
+#include "wire/json.h"
 
 #define ROW(id, name, only_reads)                                                                  \
     [HF_METHOD_##id] = { HF_METHOD_##id, name, sizeof name - 1, only_reads }
@@ -53,6 +54,23 @@ const struct hf_method *hf_method(enum hf_method_id id)
 {
     assert(id < HF_METHOD_COUNT);
     return &methods[id];
+}
+
+static const char *const levels[] = { "debug", "info",     "notice", "warning",
+                                      "error", "critical", "alert",  "emergency" };
+
+int hf_level_of(struct hf_span raw_string)
+{
+    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
+        if (hf_json_string_is(raw_string, hf_span_of(levels[i])))
+            return i;
+    return -1;
+}
+
+const char *hf_level_name(int level)
+{
+    assert(level >= 0 && level < (int)(sizeof levels / sizeof *levels));
+    return levels[level];
 }
 
 #define SPAN(text)                                                                                 \

@@ -61,6 +61,10 @@ struct hf_method {
 const struct hf_method *hf_method_find(struct hf_span name);
 const struct hf_method *hf_method(enum hf_method_id id);
 
+/* The log levels of MCP, from debug (0) to emergency. */
+int hf_level_of(struct hf_span raw_string); /* -1: none that we know */
+const char *hf_level_name(int level);
+
 /* What a catalog consists of. */
 #define HF_PARTS(X) /* id, member, list method, list_changed, capability, what names an item */    \
     X(TOOLS, "tools", TOOLS_LIST, TOOLS_CHANGED, "tools", "name")                                  \

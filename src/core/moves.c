@@ -171,7 +171,7 @@ static void do_install(struct hf_slot *slot)
     hf_restore(runtime);
     if (runtime->is_remote)
         hf_remote_listen(runtime);
-    hf_slot_flush(slot);
+    hf_slot_mark(slot);
 }
 
 static void do_fresh_budget(struct hf_slot *slot)
@@ -223,7 +223,7 @@ void hf_server_review(struct hf_server *server)
             continue;
         }
         told_resources |= part == HF_PART_RESOURCES;
-        hf_part_changed(server, part, false);
+        hf_part_news(server, part, HF_NEWS_CHANGED);
     }
 }
 
@@ -262,16 +262,10 @@ unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
         hf_note(engine, HF_NOTE_INFO, slot->server, slot->server->generation,
                 "state from=%s to=%s on=%s", hf_slot_state_name(before),
                 hf_slot_state_name(slot->machine.state), hf_slot_event_name(event));
-    /* one that is published together with its lists is news once */
-    const bool installs = effects & HF_SLOT_DO_INSTALL;
-    if (slot->machine.state != before && !installs)
-        hf_server_review(slot->server);
     for (size_t i = 0; i < sizeof performers / sizeof *performers; i++)
         if (effects & performers[i].bit)
             performers[i].perform(slot);
-    if (installs)
-        hf_server_review(slot->server);
     if (slot->machine.state != before)
-        hf_held_review(engine);
+        hf_server_mark(slot->server);
     return effects;
 }

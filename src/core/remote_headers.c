@@ -59,7 +59,7 @@ void hf_remote_corrected(struct hf_runtime *runtime)
         return;
     runtime->remote.is_correcting = false;
     if (runtime == runtime->slot->current)
-        hf_slot_flush(runtime->slot);
+        hf_slot_mark(runtime->slot);
 }
 
 static int64_t code_of(const struct hf_msg *msg) /* 0: none */

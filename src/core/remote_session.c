@@ -210,7 +210,7 @@ void hf_remote_renewed(struct hf_runtime *runtime)
         hf_list_again(runtime, part);
     hf_restore(runtime);
     hf_remote_listen(runtime);
-    hf_slot_flush(runtime->slot);
+    hf_slot_mark(runtime->slot);
 }
 
 /* ---- the server's own stream ---- */

@@ -155,7 +155,8 @@ static bool join(struct hf_park *park, const struct hf_incoming *in)
     waiter->slot = park->call->slot;
     waiter->park = park;
     hf_list_push(&park->waiters, &waiter->link);
-    hf_session_dispatched(park->session);
+    if (waiter->slot)
+        hf_session_dispatched(park->session, waiter->slot->server);
     hf_park_set_capabilities(park, waiter->capabilities);
     return true;
 }
@@ -166,7 +167,7 @@ static bool find_place(struct hf_park *park, const struct hf_incoming *in)
 {
     struct hf_session *session = park->session;
     struct hf_server *server = hf_server_find(session->engine, hf_span_of(park->server));
-    struct hf_slot *slot = server ? hf_slot_for(server, session, true) : NULL;
+    struct hf_slot *slot = server ? hf_slot_for(server, session) : NULL;
     if (slot)
         park->call->slot = slot;
     else if (server)

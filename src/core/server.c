@@ -12,7 +12,10 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
 {
     struct hf_slot *slot = hf_new(struct hf_slot);
     slot->server = server;
-    slot->owner = owner;
+    hf_link_init(&slot->mark);
+    hf_link_init(&slot->in_owner);
+    hf_link_init(&slot->asking);
+    hf_slot_set_owner(slot, owner);
     hf_link_init(&slot->runtimes);
     hf_link_init(&slot->turns);
     hf_link_init(&slot->clearing);
@@ -30,6 +33,14 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
                                                     : HF_SLOT_EV_START);
     }
     return slot;
+}
+
+void hf_slot_set_owner(struct hf_slot *slot, struct hf_session *owner)
+{
+    hf_unlink(&slot->in_owner);
+    slot->owner = owner;
+    if (owner)
+        hf_list_push(&owner->slots, &slot->in_owner);
 }
 
 static char *prefix_of(const char *name)
@@ -56,11 +67,18 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     server->problem_may_pass = spec->problem_may_pass;
     server->shell = spec->shell;
     hf_rules_set(&server->rules, spec);
+    server->refs = 1;
+    hf_link_init(&server->mark);
     hf_link_init(&server->slots);
+    hf_link_init(&server->own_sessions);
+    hf_link_init(&server->held);
+    hf_link_init(&server->subscriptions);
+    hf_link_init(&server->uses);
+    hf_list_push(&engine->unlisted, &server->in_unlisted);
     hf_list_push(&engine->servers, &server->link);
     if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
         new_slot(server, NULL);
-    hf_server_review(server);
+    hf_server_mark(server);
     return server;
 }
 
@@ -90,26 +108,23 @@ static void free_server(void *p)
 static void forget_server(struct hf_server *server)
 {
     struct hf_engine *engine = server->engine;
-    struct hf_session *session;
-    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
-        hf_session_forget(session, server);
-    }
-    hf_unlink(&server->link);
-    hf_tasks_forget(engine, server);
-    hf_ears_review(engine);
-    hf_doors_drop(engine, server);
-    hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
+    hf_server_review(server); /* its names go with it, and clients are told */
     server->is_forgotten = true;
-    if (server->own_sessions == 0)
-        hf_bury(engine, free_server, server);
+    hf_unlink(&server->link);
+    hf_unlink(&server->mark);
+    hf_held_review(server);
+    hf_uses_forget(server);
+    hf_subscriptions_forget(server);
+    hf_tasks_forget(engine, server);
+    hf_doors_forget(engine, server);
+    hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
+    hf_server_unref(server);
 }
 
-void hf_server_left(struct hf_server *server)
+void hf_server_unref(struct hf_server *server)
 {
-    if (--server->own_sessions > 0 || !server->is_forgotten)
-        return;
-    hf_doors_drop(server->engine, server);
-    hf_bury(server->engine, free_server, server);
+    if (--server->refs == 0)
+        hf_bury(server->engine, free_server, server);
 }
 
 static void free_slot(void *p)
@@ -122,7 +137,9 @@ static void forget_slot(struct hf_slot *slot)
     struct hf_server *server = slot->server;
     struct hf_timers *timers = &server->engine->timers;
     assert(hf_list_empty(&slot->runtimes) && hf_list_empty(&slot->turns));
-    assert(hf_list_empty(&slot->clearing));
+    assert(hf_list_empty(&slot->clearing) && hf_list_empty(&slot->asking));
+    hf_slot_set_owner(slot, NULL);
+    hf_unlink(&slot->mark);
     hf_timer_clear(timers, &slot->due);
     hf_timer_clear(timers, &slot->idle);
     hf_timer_clear(timers, &slot->relist);
@@ -131,7 +148,7 @@ static void forget_slot(struct hf_slot *slot)
     if (server->is_removed && hf_list_empty(&server->slots))
         forget_server(server);
     else
-        hf_server_review(server);
+        hf_server_mark(server);
 }
 
 void hf_server_destroy(struct hf_server *server)
@@ -158,19 +175,28 @@ struct hf_slot *hf_server_slot(const struct hf_server *server)
     return HF_LIST_FIRST(&server->slots, struct hf_slot, link);
 }
 
-struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session, bool make)
+struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_session *session)
 {
     if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
         return hf_server_slot(server);
-    uint32_t count = 0;
     struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
         if (slot->owner == session && !slot->is_removed)
             return slot;
-        count++;
     }
-    const bool may_make = make && !server->is_removed && count < server->settings.max_runtimes;
-    return may_make ? new_slot(server, session) : NULL;
+    return NULL;
+}
+
+struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session)
+{
+    struct hf_slot *slot = hf_slot_of(server, session);
+    if (slot || server->is_removed || server->settings.isolation == HF_ISOLATION_SHARED ||
+        server->is_clients_own)
+        return slot;
+    uint32_t count = 0;
+    HF_LIST_EACH (slot, &server->slots, struct hf_slot, link)
+        count++;
+    return count < server->settings.max_runtimes ? new_slot(server, session) : NULL;
 }
 
 static void slot_is_empty(struct hf_slot *slot)
@@ -208,18 +234,14 @@ static void disable_slot(struct hf_slot *slot, bool remove)
 
 void hf_slots_drop_owner(struct hf_session *session)
 {
-    struct hf_server *server;
-    HF_LIST_EACH_SAFE (server, &session->engine->servers, struct hf_server, link) {
-        struct hf_slot *slot;
-        HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
-            if (slot->owner != session)
-                continue;
-            slot->owner = NULL;
-            if (!server->is_clients_own) {
-                disable_slot(slot, true);
-                hf_server_review(server); /* one that was going already did not move */
-            }
-        }
+    while (!hf_list_empty(&session->slots)) {
+        struct hf_slot *slot = HF_LIST_FIRST(&session->slots, struct hf_slot, in_owner);
+        struct hf_server *server = slot->server;
+        hf_slot_set_owner(slot, NULL);
+        if (server->is_clients_own)
+            continue;
+        hf_server_mark(server); /* one that is going already does not move */
+        disable_slot(slot, true);
     }
 }
 
@@ -272,9 +294,8 @@ static bool operate_slot(struct hf_slot *slot, enum hf_op op)
 static void end_its_listeners(const struct hf_server *server)
 {
     struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (session->only == server)
-            hf_listen_end_all(session);
+    HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
+        hf_listen_end_all(session);
     }
 }
 
@@ -296,7 +317,6 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
     if (server->is_removed)
         end_its_listeners(server);
     if (server->is_removed && hf_list_empty(&server->slots)) {
-        hf_server_review(server);
         forget_server(server);
         return true;
     }
@@ -305,7 +325,7 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
     HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
         done &= operate_slot(slot, op);
     }
-    hf_server_review(server); /* one without a slot was not reviewed by any move */
+    hf_server_mark(server); /* one without a slot was not marked by any move */
     return done;
 }
 
@@ -328,10 +348,10 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     server->problem_may_pass = spec->problem_may_pass;
     for (enum hf_part_id part = 0; names_change && part <= HF_PART_PROMPTS; part++)
         if (server->is_published && server->parts[part] && server->parts[part]->count)
-            hf_part_changed(server, part, false);
+            hf_part_news(server, part, HF_NEWS_CHANGED);
     struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
-        hf_slot_flush(slot); /* there may be more places now */
+        hf_slot_mark(slot); /* there may be more places now */
     }
     if (restart && server->wanted)
         (void)hf_server_op(server, HF_OP_RESTART, now_ms);

@@ -12,9 +12,15 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     session->engine = engine;
     session->number = ++engine->serial;
     session->only = only;
-    if (only)
-        only->own_sessions++;
+    hf_link_init(&session->in_only);
+    if (only) {
+        only->refs++;
+        hf_list_push(&only->own_sessions, &session->in_only);
+    }
     session->shell = shell;
+    session->level = -1;
+    hf_link_init(&session->in_greeted);
+    hf_link_init(&session->slots);
     hf_link_init(&session->calls);
     hf_link_init(&session->asks);
     hf_link_init(&session->questions);
@@ -25,6 +31,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_link_init(&session->tasks);
     hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
     hf_list_push(&engine->sessions, &session->link);
+    hf_door_join(session);
     return session;
 }
 
@@ -57,6 +64,7 @@ struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *serv
     use = hf_new(struct hf_use);
     use->server = server;
     hf_list_push(&session->uses, &use->link);
+    hf_list_push(&server->uses, &use->in_server);
     return use;
 }
 
@@ -82,60 +90,37 @@ void hf_session_let_go(struct hf_session *session, size_t bytes)
     session->engine->remembered_bytes -= bytes;
 }
 
-static void drop_uses(struct hf_session *session, const struct hf_server *server)
+static void drop_use(struct hf_use *use)
 {
-    struct hf_use *use;
-    HF_LIST_EACH_SAFE (use, &session->uses, struct hf_use, link) {
-        if (server && use->server != server)
-            continue;
-        hf_unlink(&use->link);
-        hf_free(use);
-    }
+    hf_unlink(&use->link);
+    hf_unlink(&use->in_server);
+    hf_free(use);
 }
 
-/* The server is removed; nothing may point to it any more. */
-void hf_session_forget(struct hf_session *session, struct hf_server *server)
+void hf_uses_forget(struct hf_server *server)
 {
-    hf_session_unsubscribe_all(session, server);
-    drop_uses(session, server);
+    while (!hf_list_empty(&server->uses))
+        drop_use(HF_LIST_FIRST(&server->uses, struct hf_use, in_server));
 }
 
 /* ---- one of its messages is not waited for any more ---- */
-
-static struct hf_call *unsent_via(const struct hf_session *session, uint64_t via)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via && (hf_stage_is_waiting(call->stage) ||
-                                 call->stage == HF_CALL_QUEUED || call->stage == HF_CALL_JOINED))
-            return call;
-    }
-    return NULL;
-}
 
 void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
 {
     hf_set_now(session->engine, now_ms);
     hf_listen_via_gone(session, via);
-    struct hf_call *call; /* ending one may end others: from the start again each time */
-    while ((call = unsent_via(session, via)))
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        if (call->via != via)
+            continue;
         if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
             hf_call_cancel(call, HF_SPAN(""));
-        else
+        else if (hf_stage_is_waiting(call->stage) || call->stage == HF_CALL_QUEUED)
             hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
                          "The client went away while the call waited for \"%s\"; it was never "
                          "sent and is safe to send again.",
                          call->slot->server->name);
-}
-
-static struct hf_call *call_via(const struct hf_session *session, uint64_t via)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via)
-            return call;
     }
-    return NULL;
 }
 
 void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms)
@@ -143,8 +128,10 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t
     hf_set_now(session->engine, now_ms);
     hf_listen_via_gone(session, via);
     struct hf_call *call;
-    while ((call = call_via(session, via)))
-        hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via)
+            hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
+    }
 }
 
 /* A retry is as far as the call that it waits for. */
@@ -153,7 +140,7 @@ static const struct hf_call *sent_for(const struct hf_call *call)
     return call->stage == HF_CALL_JOINED ? call->park->call : call;
 }
 
-/* Told as far as it got. */
+/* Its client is told how far it got. */
 static void give_up(struct hf_call *call)
 {
     const struct hf_call *sent = sent_for(call);
@@ -189,32 +176,53 @@ bool hf_session_is_settled(const struct hf_session *session)
     return session->is_finished && hf_list_empty(&session->calls);
 }
 
-static uint64_t drain_end(const struct hf_session *session)
+/* When a dispatched call has had its drainMs, counted from the last dispatch of its client. */
+static uint64_t drain_end(const struct hf_session *session, const struct hf_server *server)
 {
-    uint32_t longest = 0;
-    const struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->slot && call->slot->server->settings.drain_ms > longest)
-            longest = call->slot->server->settings.drain_ms;
-    }
-    return session->last_dispatch_ms + longest;
+    return session->last_dispatch_ms + server->settings.drain_ms;
+}
+
+/* The timer may come too early, and is set again then: so no call that ends or is dispatched has to
+ * look at all the others. */
+static void settle_by(struct hf_session *session, uint64_t at_ms)
+{
+    struct hf_engine *engine = session->engine;
+    const uint64_t at = at_ms > engine->now_ms ? at_ms : engine->now_ms + 1;
+    if (!session->settle.at_ms || at < session->settle.at_ms)
+        hf_timer_set(&engine->timers, &session->settle, at);
 }
 
 void hf_session_maybe_settle(struct hf_session *session)
 {
-    struct hf_engine *engine = session->engine;
-    if (!session->is_finished)
-        return;
-    const bool open = !hf_list_empty(&session->calls);
-    const uint64_t end = open ? drain_end(session) : 0;
-    hf_timer_set(&engine->timers, &session->settle,
-                 end > engine->now_ms || !open ? end : engine->now_ms + 1);
+    if (session->is_finished && hf_list_empty(&session->calls))
+        hf_timer_clear(&session->engine->timers, &session->settle);
 }
 
-void hf_session_dispatched(struct hf_session *session)
+void hf_session_dispatched(struct hf_session *session, const struct hf_server *server)
 {
     session->last_dispatch_ms = session->engine->now_ms;
-    hf_session_maybe_settle(session);
+    if (session->is_finished)
+        settle_by(session, drain_end(session, server));
+}
+
+/* Dispatched calls that have had their time are told so; the timer is set for the next of them. */
+void hf_session_timer(struct hf_session *session)
+{
+    const uint64_t now = session->engine->now_ms;
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        const enum hf_call_stage stage = sent_for(call)->stage;
+        if (!call->slot || !hf_stage_is_with_server(stage))
+            continue;
+        const uint64_t end = drain_end(session, call->slot->server);
+        if (hf_stage_is_begun(stage) && now >= end)
+            hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
+                         "The client closed its side and the call to \"%s\" did not answer "
+                         "within drainMs. It may still run: check its effect.",
+                         call->slot->server->name);
+        else
+            settle_by(session, end);
+    }
 }
 
 void hf_session_finish(struct hf_session *session, uint64_t now_ms)
@@ -224,36 +232,7 @@ void hf_session_finish(struct hf_session *session, uint64_t now_ms)
     hf_parks_drop(session, "the client has finished");
     hf_input_finished(session);
     hf_listen_end_all(session);
-    hf_session_maybe_settle(session);
-}
-
-static struct hf_call *dispatched_call(const struct hf_session *session)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (hf_stage_is_begun(sent_for(call)->stage))
-            return call;
-    }
-    return NULL;
-}
-
-void hf_session_timer(struct hf_session *session)
-{
-    struct hf_engine *engine = session->engine;
-    struct hf_call *call; /* ending one may end others: from the start again each time */
-    if (engine->now_ms >= drain_end(session))
-        while ((call = dispatched_call(session)))
-            hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
-                         "The client closed its side and the call to \"%s\" did not answer "
-                         "within drainMs. It may still run: check its effect.",
-                         call->slot->server->name);
-    bool waits = false;
-    const struct hf_call *each;
-    HF_LIST_EACH (each, &session->calls, struct hf_call, in_session) {
-        waits |= hf_stage_is_with_server(sent_for(each)->stage);
-    }
-    if (waits)
-        hf_session_maybe_settle(session);
+    settle_by(session, now_ms);
 }
 
 /* ---- gone ---- */
@@ -288,13 +267,16 @@ void hf_session_close(struct hf_session *session, uint64_t now_ms)
     hf_slots_drop_owner(session);
     hf_tasks_leave(session);
     hf_listen_drop_all(session);
-    hf_subscriptions_drop(session, &session->subscriptions);
-    drop_uses(session, NULL);
+    hf_subscriptions_drop(&session->subscriptions);
+    while (!hf_list_empty(&session->uses))
+        drop_use(HF_LIST_FIRST(&session->uses, struct hf_use, link));
     hf_session_let_go(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);
     hf_unlink(&session->link);
-    hf_ears_review(engine);
-    if (session->only)
-        hf_server_left(session->only);
+    hf_door_leave(session);
+    if (session->only) {
+        hf_unlink(&session->in_only);
+        hf_server_unref(session->only);
+    }
     hf_bury(engine, free_session, session);
 }

@@ -40,6 +40,7 @@ enum hf_timer_kind {
     HF_TIMER_EAR,    /* a modern server is to be listened to again */
     HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
+    HF_TIMER_NEWS,   /* more clients are to be told what changed */
     HF_TIMER_PARK,   /* a round is gathered, or a parked call was not come back for */
 };
 
@@ -190,8 +191,10 @@ struct hf_turn {
 
 struct hf_slot {
     struct hf_link link; /* in server->slots */
+    struct hf_link mark; /* calls may be waiting for places that are free */
     struct hf_server *server;
     struct hf_session *owner; /* isolation: session; NULL: shared */
+    struct hf_link in_owner;  /* in owner->slots */
     struct hf_slot_machine machine;
     struct hf_runtime *current, *attempt;
     struct hf_link runtimes; /* every one that is not gone */
@@ -206,6 +209,7 @@ struct hf_slot {
     struct hf_link turns;
     uint32_t waiting, resting; /* resting: of those that wait */
     struct hf_link clearing;   /* calls that have a place, and wait for leave to be sent */
+    struct hf_link asking;     /* calls whose legacy clients are asked for their modern server */
 };
 
 struct hf_rule_set {
@@ -216,16 +220,22 @@ struct hf_rule_set {
 
 struct hf_server {
     struct hf_link link;
+    struct hf_link mark; /* its names may have to be published or hidden, held calls answered */
     struct hf_engine *engine;
     char *name, *prefix;
     struct hf_settings settings;
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
-    bool needs_auth;        /* its door wants credentials that it was not given */
-    enum hf_era era;        /* as last learned */
-    uint64_t probe_late_ms; /* how long it may be silent on that question; 0: as set */
-    bool is_forgotten;      /* removed and gone; freed after the sessions that came for it alone */
-    unsigned own_sessions;
+    bool needs_auth;              /* its door wants credentials that it was not given */
+    enum hf_era era;              /* as last learned */
+    uint64_t probe_late_ms;       /* how long it may be silent on that question; 0: as set */
+    bool is_forgotten;            /* removed and gone */
+    unsigned refs;                /* of the engine, of sessions that came for it alone, of views */
+    struct hf_link own_sessions;  /* those */
+    struct hf_link in_unlisted;   /* in engine->unlisted */
+    struct hf_link held;          /* calls that wait until it has said what it offers */
+    struct hf_link subscriptions; /* to its resources, of all clients */
+    struct hf_link uses;          /* by clients; for `stateful` */
     char *problem;
     bool problem_may_pass;
     void *shell;
@@ -296,6 +306,7 @@ struct hf_remote { /* what only a runtime with a remote server has */
 
 struct hf_runtime {
     struct hf_link link; /* in slot->runtimes */
+    struct hf_link mark; /* what clients want to hear of it may have changed */
     struct hf_slot *slot;
     struct hf_server *server;
     uint64_t generation;
@@ -409,7 +420,7 @@ struct hf_question {
 
 /* How often a server had lost its state when a client last used it; for `stateful`. */
 struct hf_use {
-    struct hf_link link; /* in session->uses */
+    struct hf_link link, in_server; /* in session->uses, in server->uses */
     struct hf_server *server;
     uint64_t losses;
 };
@@ -418,8 +429,16 @@ struct hf_session {
     struct hf_link link;
     struct hf_engine *engine;
     uint64_t number;
-    struct hf_server *only;   /* NULL: all */
-    struct hf_policy *policy; /* NULL: everything is allowed */
+    struct hf_server *only;       /* NULL: all */
+    struct hf_link in_only;       /* in only->own_sessions */
+    struct hf_policy *policy;     /* NULL: everything is allowed */
+    struct hf_door *door;         /* those that have both in common with it */
+    struct hf_link in_door;       /* in door->members */
+    struct hf_link in_greeted;    /* in door->greeted */
+    uint64_t told[HF_PART_COUNT]; /* news of its door up to this number */
+    uint64_t listeners_told;      /* the same for its listeners, of all parts */
+    uint64_t updated;             /* number of the last resource update that it was sent */
+    struct hf_link slots;         /* its own: isolation: session */
     void *shell;
     bool is_modern; /* none of its requests may be legacy */
     bool has_greeted, is_finished, is_closed;
@@ -427,6 +446,7 @@ struct hf_session {
     char *hello;                 /* params of its initialize, raw */
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
+    int level;                   /* the same as a number; -1: never set */
     size_t remembered_bytes;     /* of its hello and its subscriptions */
     struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners, tasks;
     unsigned listener_count;
@@ -435,20 +455,39 @@ struct hf_session {
     uint64_t last_dispatch_ms;
 };
 
-enum { HF_VIEWS_KEPT = 4, HF_CALLS_MAX = 1 << 16, HF_SESSION_REMEMBERED_MAX = 1 << 20 };
+enum { HF_VIEWS_KEPT = 4, HF_SESSION_REMEMBERED_MAX = 1 << 20 };
+enum { HF_CALL_INDEX_BITS = 18, HF_CALLS_MAX = 1 << HF_CALL_INDEX_BITS };
 
 struct hf_policy {
     unsigned refs;
     char **servers, **allow, **deny; /* NULL: everything, everything, nothing */
 };
 
-struct hf_door { /* the lists of all servers, or of one, under the names of that door */
+enum { HF_LEVEL_COUNT = 8 }; /* of logging, from debug to emergency */
+
+enum hf_news {
+    HF_NEWS_CHANGED,   /* what clients have been given is not what it is */
+    HF_NEWS_FIRST,     /* listed for the first time */
+    HF_NEWS_ANNOUNCED, /* its server says that it changed, and it is the same */
+    HF_NEWS_COUNT,
+};
+
+struct hf_door { /* sessions that see the same servers under the same names; see door.c */
     struct hf_link link;
+    struct hf_engine *engine;
     struct hf_server *only;
     struct hf_policy *policy;
     struct hf_view *views[HF_PART_COUNT][HF_VIEWS_KEPT]; /* newest first */
     bool is_stale[HF_PART_COUNT];
+    struct hf_link members, greeted;             /* sessions; those that have been greeted */
+    unsigned levels[HF_LEVEL_COUNT];             /* how many of them set that log level */
+    uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* number of the newest */
+    bool hides;                                  /* what changed may be hidden from its clients */
+    struct hf_link mark;                         /* in engine->doors_to_tell */
+    struct hf_link *next_to_tell; /* in members; the list itself: all have been told */
 };
+
+enum hf_mark_kind { HF_MARK_SERVER, HF_MARK_SLOT, HF_MARK_RUNTIME, HF_MARK_COUNT };
 
 struct hf_grave {
     void (*bury)(void *p);
@@ -458,6 +497,12 @@ struct hf_grave {
 struct hf_engine {
     struct hf_limits limits;
     struct hf_link servers, sessions, doors;
+    struct hf_link unlisted;             /* servers of which some part was never listed */
+    struct hf_link anywhere;             /* subscriptions to resources that no server lists */
+    struct hf_link marks[HF_MARK_COUNT]; /* what is to be looked at again; see reviews.c */
+    struct hf_link doors_to_tell;
+    struct hf_timer more_news;
+    uint64_t news_serial, update_serial;
     struct hf_call **calls; /* by index; NULL: free */
     uint32_t call_cap, free_hint, call_count, held_count;
     uint64_t serial, view_serial;
@@ -476,7 +521,6 @@ struct hf_engine {
     uint64_t now_ms, random;
     struct hf_stats stats; /* of requests that were for no server */
     bool is_stopping;
-    bool is_reviewing_held, review_held; /* again, when this review is done */
     bool uses_seam[HF_SEAM_COUNT];
     struct hf_link keeping; /* calls whose answers wait for leave to go */
     hf_cell_hook on_cell;   /* the simulator counts which cells were visited */

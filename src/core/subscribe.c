@@ -27,31 +27,53 @@ static size_t weight(const struct hf_subscription *sub)
     return sizeof *sub + strlen(sub->uri);
 }
 
-void hf_subscription_add(struct hf_session *session, struct hf_link *list, struct hf_server *server,
-                         struct hf_span uri)
+/* Whoever was, or is to be, asked for it. */
+static void mark_runtimes(const struct hf_session *session, struct hf_server *server)
 {
-    struct hf_subscription *sub = hf_new(struct hf_subscription);
-    sub->server = server;
-    sub->uri = hf_spelling(uri);
-    hf_list_push(list, &sub->link);
-    hf_session_keep(session, weight(sub));
-    session->engine->subscription_count++;
+    struct hf_engine *engine = session->engine;
+    struct hf_server *each;
+    if (server) {
+        const struct hf_slot *slot = hf_slot_of(server, session);
+        if (slot && slot->current)
+            hf_ear_mark(slot->current);
+        return;
+    }
+    HF_LIST_EACH (each, &engine->servers, struct hf_server, link) /* nobody lists it */
+        mark_runtimes(session, each);
 }
 
-static void drop(struct hf_session *session, struct hf_subscription *sub)
+void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
+                         struct hf_server *server, struct hf_span uri)
 {
+    struct hf_subscription *sub = hf_new(struct hf_subscription);
+    sub->session = session;
+    sub->listener = listener;
+    sub->server = server;
+    sub->uri = hf_spelling(uri);
+    hf_list_push(listener ? &listener->subscriptions : &session->subscriptions, &sub->link);
+    hf_list_push(server ? &server->subscriptions : &session->engine->anywhere, &sub->in_server);
+    hf_session_keep(session, weight(sub));
+    session->engine->subscription_count++;
+    mark_runtimes(session, server);
+}
+
+static void drop(struct hf_subscription *sub)
+{
+    struct hf_session *session = sub->session;
     hf_session_let_go(session, weight(sub));
     hf_unlink(&sub->link);
+    hf_unlink(&sub->in_server);
+    mark_runtimes(session, sub->server);
     hf_free(sub->uri);
     hf_free(sub);
     session->engine->subscription_count--;
 }
 
-void hf_subscriptions_drop(struct hf_session *session, struct hf_link *list)
+void hf_subscriptions_drop(struct hf_link *list)
 {
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, list, struct hf_subscription, link)
-        drop(session, sub);
+        drop(sub);
 }
 
 static bool is_for(const struct hf_subscription *sub, const struct hf_server *server)
@@ -76,7 +98,7 @@ static void remove_own(struct hf_session *session, const struct hf_server *serve
     struct hf_subscription *sub;
     HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
         if (sub->server == server && strcmp(sub->uri, uri) == 0)
-            drop(session, sub);
+            drop(sub);
     }
 }
 
@@ -84,7 +106,7 @@ void hf_session_subscribe(struct hf_session *session, struct hf_server *server, 
 {
     char *spelled = hf_spelling(uri);
     if (!has(&session->subscriptions, server, spelled))
-        hf_subscription_add(session, &session->subscriptions, server, uri);
+        hf_subscription_add(session, NULL, server, uri);
     hf_free(spelled);
 }
 
@@ -96,30 +118,33 @@ void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server
     hf_free(spelled);
 }
 
-void hf_session_unsubscribe_all(struct hf_session *session, struct hf_server *server)
+void hf_subscriptions_forget(struct hf_server *server)
 {
     struct hf_subscription *sub;
-    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
-        if (sub->server == server)
-            drop(session, sub);
-    }
-    const struct hf_listener *listener;
-    HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
-        HF_LIST_EACH (sub, &listener->subscriptions, struct hf_subscription, link) {
-            if (sub->server == server)
-                sub->server = NULL; /* another may have it now */
+    HF_LIST_EACH_SAFE (sub, &server->subscriptions, struct hf_subscription, in_server) {
+        if (!sub->listener) {
+            drop(sub);
+            continue;
         }
+        sub->server = NULL; /* another may have it now */
+        hf_unlink(&sub->in_server);
+        hf_list_push(&server->engine->anywhere, &sub->in_server);
+        mark_runtimes(sub->session, NULL);
     }
 }
 
 /* ---- of all that share a runtime ---- */
 
-static bool listeners_have(const struct hf_session *session, const struct hf_server *server,
-                           const char *uri)
+static bool is_shared_in(const struct hf_link *list, const struct hf_session *session,
+                         const struct hf_server *server, const char *uri)
 {
-    const struct hf_listener *listener;
-    HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
-        if (has(&listener->subscriptions, server, uri))
+    const bool others_count = server->settings.isolation == HF_ISOLATION_SHARED;
+    const struct hf_subscription *sub;
+    HF_LIST_EACH (sub, list, struct hf_subscription, in_server) {
+        const bool is_other = sub->session != session;
+        if (strcmp(sub->uri, uri) == 0 &&
+            (is_other ? others_count && hf_session_uses(sub->session, server)
+                      : sub->listener != NULL))
             return true;
     }
     return false;
@@ -129,15 +154,8 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri)
 {
     char *spelled = hf_spelling(uri);
-    bool shares = listeners_have(session, server, spelled);
-    const struct hf_session *other;
-    HF_LIST_EACH (other, &session->engine->sessions, struct hf_session, link) {
-        if (shares || server->settings.isolation != HF_ISOLATION_SHARED)
-            break;
-        shares =
-            other != session && hf_session_uses(other, server) &&
-            (has(&other->subscriptions, server, spelled) || listeners_have(other, server, spelled));
-    }
+    const bool shares = is_shared_in(&server->subscriptions, session, server, spelled) ||
+                        is_shared_in(&session->engine->anywhere, session, server, spelled);
     hf_free(spelled);
     return shares;
 }
@@ -147,12 +165,18 @@ struct wanted {
     size_t count;
 };
 
+static bool is_of(const struct hf_session *session, const struct hf_runtime *runtime)
+{
+    const struct hf_session *owner = runtime->slot->owner;
+    return (!owner || owner == session) && hf_session_uses(session, runtime->server);
+}
+
 static void collect(struct wanted *wanted, const struct hf_link *list,
-                    const struct hf_server *server)
+                    const struct hf_runtime *runtime)
 {
     const struct hf_subscription *sub;
-    HF_LIST_EACH (sub, list, struct hf_subscription, link) {
-        if (is_for(sub, server))
+    HF_LIST_EACH (sub, list, struct hf_subscription, in_server) {
+        if (is_of(sub->session, runtime) && (!sub->listener || runtime->has_subscribe))
             wanted->uris[wanted->count++] = sub->uri;
     }
 }
@@ -178,28 +202,13 @@ static int by_spelling(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_of(const struct hf_session *session, const struct hf_runtime *runtime)
-{
-    const struct hf_session *owner = runtime->slot->owner;
-    return (!owner || owner == session) && hf_session_uses(session, runtime->server);
-}
-
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
 {
     const struct hf_engine *engine = runtime->server->engine;
     const size_t most = engine->subscription_count + runtime->in_flight + 1;
     struct wanted wanted = { hf_new_array(const char *, most), 0 };
-    const struct hf_session *session;
-    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
-        if (!is_of(session, runtime))
-            continue;
-        collect(&wanted, &session->subscriptions, runtime->server);
-        const struct hf_listener *listener;
-        HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
-            if (runtime->has_subscribe)
-                collect(&wanted, &listener->subscriptions, runtime->server);
-        }
-    }
+    collect(&wanted, &runtime->server->subscriptions, runtime);
+    collect(&wanted, &engine->anywhere, runtime);
     collect_coming(&wanted, runtime);
     qsort(wanted.uris, wanted.count, sizeof *wanted.uris, by_spelling);
     size_t kept = 0;
@@ -221,39 +230,70 @@ static bool covers(const char *wanted, const char *uri)
     return strchr("\"/?#", uri[n]) || (n > 1 && wanted[n - 1] == '/');
 }
 
-static bool any_covers(const struct hf_link *list, const struct hf_server *server, const char *uri)
+struct update { /* of one resource, on its way to whoever wants to hear of it */
+    const struct hf_runtime *runtime;
+    const struct hf_msg *msg;
+    const char *uri;
+    struct hf_span untagged;
+};
+
+static void send_once(struct hf_session *session, const struct update *update)
 {
-    const struct hf_subscription *sub;
-    HF_LIST_EACH (sub, list, struct hf_subscription, link) {
-        if (is_for(sub, server) && covers(sub->uri, uri))
-            return true;
+    if (!session->has_greeted || session->updated == session->engine->update_serial)
+        return;
+    session->updated = session->engine->update_serial;
+    hf_send(session, 0, update->untagged);
+}
+
+/* A listener hears once of an update that several of its URIs cover: of the first in its list. */
+static bool is_first_to_cover(const struct hf_subscription *sub, const struct update *update)
+{
+    const struct hf_server *server = update->runtime->server;
+    const struct hf_subscription *each;
+    HF_LIST_EACH (each, &sub->listener->subscriptions, struct hf_subscription, link) {
+        if (is_for(each, server) && covers(each->uri, update->uri))
+            return each == sub;
     }
     return false;
+}
+
+static void pass_in(const struct hf_link *list, const struct update *update)
+{
+    const struct hf_subscription *sub;
+    HF_LIST_EACH (sub, list, struct hf_subscription, in_server) {
+        if (!covers(sub->uri, update->uri) || !is_of(sub->session, update->runtime))
+            continue;
+        if (!sub->listener)
+            send_once(sub->session, update);
+        else if (is_first_to_cover(sub, update))
+            hf_send(
+                sub->session, sub->listener->via,
+                hf_listen_tagged(sub->session->engine, update->msg, hf_span_of(sub->listener->id)));
+    }
 }
 
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_server *server = runtime->server;
+    struct hf_engine *engine = server->engine;
     const struct hf_span raw = hf_json_get(msg->params, HF_SPAN("uri"));
     if (hf_json_type(raw) != HF_JSON_STRING)
         return;
     char *uri = hf_spelling(raw);
-    const struct hf_span untagged =
-        hf_listen_tagged(server->engine, msg, (struct hf_span) { NULL, 0 });
+    const struct update update = {
+        .runtime = runtime,
+        .msg = msg,
+        .uri = uri,
+        .untagged = hf_listen_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
+    };
+    engine->update_serial++;
     struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (!is_of(session, runtime))
-            continue;
-        /* alone at a legacy server's door, whatever it says passes */
-        const bool is_alone = session->only == server && !runtime->is_modern;
-        if (session->has_greeted && (is_alone || any_covers(&session->subscriptions, server, uri)))
-            hf_send(session, 0, untagged);
-        const struct hf_listener *listener;
-        HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
-            if (any_covers(&listener->subscriptions, server, uri))
-                hf_send(session, listener->via,
-                        hf_listen_tagged(server->engine, msg, hf_span_of(listener->id)));
-        }
+    HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
+        /* at a legacy server's own door, whatever it says passes */
+        if (!runtime->is_modern && is_of(session, runtime))
+            send_once(session, &update);
     }
+    pass_in(&server->subscriptions, &update);
+    pass_in(&engine->anywhere, &update);
     hf_free(uri);
 }

@@ -39,17 +39,7 @@ static struct hf_session *client_of(const struct hf_runtime *runtime, const stru
         }
         return sole;
     }
-    if (runtime->slot->owner)
-        return runtime->slot->owner;
-    struct hf_session *session;
-    HF_LIST_EACH (session, &runtime->server->engine->sessions, struct hf_session, link) {
-        if (!session->has_greeted || !hf_session_uses(session, runtime->server))
-            continue;
-        if (sole)
-            return NULL;
-        sole = session;
-    }
-    return sole;
+    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
 }
 
 /* Where that client looks for it: at the request it belongs to, or else at the newest of its
@@ -294,16 +284,6 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
-static int severity(struct hf_span level) /* -1: none that we know */
-{
-    static const char *const levels[] = { "debug", "info",     "notice", "warning",
-                                          "error", "critical", "alert",  "emergency" };
-    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
-        if (hf_json_string_is(level, hf_span_of(levels[i])))
-            return i;
-    return -1;
-}
-
 /* A modern request says itself from which level on its client wants to hear; if it does not, never.
  */
 static bool wants_log(const struct hf_call *call, const struct hf_msg *msg)
@@ -314,8 +294,8 @@ static bool wants_log(const struct hf_call *call, const struct hf_msg *msg)
     const struct hf_span from = hf_json_path(
         text, 3,
         (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LEVEL) });
-    const int least = severity(from);
-    return least >= 0 && severity(hf_json_get(msg->params, HF_SPAN("level"))) >= least;
+    const int least = hf_level_of(from);
+    return least >= 0 && hf_level_of(hf_json_get(msg->params, HF_SPAN("level"))) >= least;
 }
 
 /* Where the client hears of it; false: nowhere. In a session where every request is of a client of

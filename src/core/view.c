@@ -12,7 +12,7 @@ enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20
 
 struct entry {
     struct hf_span name;      /* as published, plain text, in view->names */
-    struct hf_server *server; /* NULL: removed since */
+    struct hf_server *server; /* kept by its view; it may be forgotten by now */
     const struct hf_item *item;
 };
 
@@ -26,7 +26,10 @@ struct hf_view {
     size_t page_count;
     uint32_t *table; /* name -> entry index + 1, open addressing */
     size_t table_size;
-    struct hf_part **sources; /* keeps the items alive */
+    struct source { /* keeps the items and the server alive */
+        struct hf_part *part;
+        struct hf_server *server;
+    } * sources;
     size_t source_count;
 };
 
@@ -34,8 +37,10 @@ void hf_view_unref(struct hf_view *view)
 {
     if (!view || --view->refs > 0)
         return;
-    for (size_t i = 0; i < view->source_count; i++)
-        hf_part_unref(view->sources[i]);
+    for (size_t i = 0; i < view->source_count; i++) {
+        hf_part_unref(view->sources[i].part);
+        hf_server_unref(view->sources[i].server);
+    }
     hf_free(view->sources);
     hf_buf_done(&view->names);
     hf_buf_done(&view->bytes);
@@ -46,6 +51,12 @@ void hf_view_unref(struct hf_view *view)
 }
 
 /* ---- names ---- */
+
+/* A server that was removed may still stand in the lists that clients were given. */
+static struct hf_server *server_of(const struct entry *entry)
+{
+    return entry && !entry->server->is_forgotten ? entry->server : NULL;
+}
 
 static const struct entry *find_entry(const struct hf_view *view, struct hf_span name)
 {
@@ -269,7 +280,8 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
             continue;
         struct hf_part *source = server->parts[part];
         view->sources = hf_realloc(view->sources, (view->source_count + 1) * sizeof *view->sources);
-        view->sources[view->source_count++] = hf_part_ref(source);
+        view->sources[view->source_count++] = (struct source) { hf_part_ref(source), server };
+        server->refs++;
         for (size_t i = 0; i < source->count; i++)
             (void)add_entry(view, session, server, &source->items[i], part);
     }
@@ -277,37 +289,15 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     return view;
 }
 
-/* ---- doors ---- */
+/* ---- kept by their door ---- */
 
-static void drop_door(struct hf_door *door)
+void hf_door_drop_views(struct hf_door *door)
 {
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
+        for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
             hf_view_unref(door->views[part][i]);
-    hf_policy_unref(door->policy);
-    hf_unlink(&door->link);
-    hf_free(door);
-}
-
-static struct hf_door *door_of(struct hf_session *session)
-{
-    struct hf_engine *engine = session->engine;
-    struct hf_door *door;
-    HF_LIST_EACH_SAFE (door, &engine->doors, struct hf_door, link) {
-        if (door->only == session->only && door->policy == session->policy)
-            return door;
-        if (door->policy && door->policy->refs == 1) /* nobody else has it any more */
-            drop_door(door);
-    }
-    door = hf_new(struct hf_door);
-    door->only = session->only;
-    door->policy = session->policy;
-    if (door->policy)
-        door->policy->refs++;
-    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        door->is_stale[part] = true;
-    hf_list_push(&engine->doors, &door->link);
-    return door;
+            door->views[part][i] = NULL;
+        }
 }
 
 static bool is_same(const struct hf_view *a, const struct hf_view *b)
@@ -324,7 +314,7 @@ static bool is_same(const struct hf_view *a, const struct hf_view *b)
 /* What changed may be hidden here: then the view stays what it was. */
 static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
-    struct hf_door *door = door_of(session);
+    struct hf_door *door = session->door;
     struct hf_view **views = door->views[part];
     if (!door->is_stale[part] && views[0])
         return views[0];
@@ -340,73 +330,9 @@ static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
     return fresh;
 }
 
-void hf_views_stale(struct hf_server *server, enum hf_part_id part)
+bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part)
 {
-    struct hf_door *door;
-    HF_LIST_EACH (door, &server->engine->doors, struct hf_door, link) {
-        if (!door->only || door->only == server)
-            door->is_stale[part] = true;
-    }
-}
-
-static void forget_in_view(struct hf_view *view, const struct hf_server *server)
-{
-    for (size_t i = 0; view && i < view->count; i++)
-        if (view->entries[i].server == server)
-            view->entries[i].server = NULL;
-}
-
-void hf_doors_drop(struct hf_engine *engine, struct hf_server *only)
-{
-    struct hf_session *session;
-    HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
-        for (enum hf_part_id part = 0; only && part < HF_PART_COUNT; part++)
-            forget_in_view(session->given[part], only);
-    }
-    struct hf_door *door;
-    HF_LIST_EACH_SAFE (door, &engine->doors, struct hf_door, link) {
-        if (!only || door->only == only) {
-            drop_door(door);
-            continue;
-        }
-        for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-            for (size_t i = 0; i < HF_VIEWS_KEPT; i++)
-                forget_in_view(door->views[part][i], only);
-    }
-}
-
-/* ---- telling clients ---- */
-
-/* A client that has a list is told only if that is another one by now. */
-static bool is_unchanged_for(struct hf_session *session, const struct hf_server *server,
-                             enum hf_part_id part)
-{
-    const struct hf_policy *policy = session->policy;
-    const bool hides =
-        server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
-    return hides && has_names(part) && session->given[part] &&
-           newest(session, part) == session->given[part];
-}
-
-void hf_part_changed(struct hf_server *server, enum hf_part_id part, bool is_first)
-{
-    hf_views_stale(server, part);
-    struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
-                  hf_method(hf_part_traits(part)->changed)->name);
-    const struct hf_span message = hf_keep(server->engine, &draft);
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->engine->sessions, struct hf_session, link) {
-        if (!hf_session_uses(session, server))
-            continue;
-        /* one that was never given a list needs no news of the first */
-        const bool is_news = session->given[part] || !is_first;
-        if (session->has_greeted && (is_news || session->was_greeted_blind) &&
-            !is_unchanged_for(session, server, part))
-            hf_send(session, 0, message);
-        if (is_news)
-            hf_listen_changed(session, part);
-    }
+    return newest(session, part) == session->given[part];
 }
 
 /* ---- pages ---- */
@@ -429,7 +355,7 @@ static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *r
 static struct hf_view *view_of_version(struct hf_session *session, enum hf_part_id part,
                                        uint64_t version)
 {
-    struct hf_door *door = door_of(session);
+    struct hf_door *door = session->door;
     for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
         struct hf_view *view = door->views[part][i];
         if (view && view->version == version &&
@@ -450,6 +376,7 @@ struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, st
         view->refs++;
         hf_view_unref(session->given[part]);
         session->given[part] = view;
+        session->told[part] = session->engine->news_serial; /* it has the newest */
     } else if (parse_cursor(cursor, &version, &page)) {
         view = view_of_version(session, part, version);
     }
@@ -539,9 +466,9 @@ bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf
     if (hf_json_unescape(raw_name, &plain)) {
         const struct hf_span name = hf_buf_span(&plain);
         const struct entry *entry = find_entry(session->given[part], name);
-        if (!entry || !entry->server)
+        if (!server_of(entry))
             entry = find_entry(newest(session, part), name);
-        found = entry && entry->server;
+        found = server_of(entry);
         if (found)
             *ret_target = (struct hf_target) { .server = entry->server,
                                                .own_name = entry->item->name,
@@ -580,7 +507,7 @@ struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_
             hf_buf_clear(&glob);
             template_to_glob(view->entries[i].name, &glob);
             if (hf_glob(glob.p, hf_buf_span(&uri)))
-                server = view->entries[i].server;
+                server = server_of(&view->entries[i]);
         }
     hf_buf_done(&uri);
     hf_buf_done(&glob);

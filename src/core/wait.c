@@ -193,7 +193,7 @@ void hf_call_rested(struct hf_call *call)
     call->is_resting = false;
     call->slot->resting--;
     hf_call_arm(call);
-    hf_slot_flush(call->slot);
+    hf_slot_mark(call->slot);
 }
 
 /* ---- waiting ---- */

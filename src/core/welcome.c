@@ -132,7 +132,7 @@ struct hf_span hf_welcome_result(struct hf_session *session)
             hf_welcome_add_instructions(&result, session);
         hf_buf_add_char(&result, '}');
     }
-    session->has_greeted = true;
+    hf_door_greeted(session);
     return hf_keep(session->engine, &result);
 }
 
@@ -151,7 +151,7 @@ void hf_welcome_hello(struct hf_session *session, struct hf_span params)
     struct hf_slot *slot = hf_server_slot(server);
     if (!slot) /* removed */
         return;
-    slot->owner = session;
+    hf_slot_set_owner(slot, session);
     if (slot->attempt)
         hf_runtime_maybe_greet(slot->attempt);
 }
@@ -162,7 +162,7 @@ void hf_welcome_stranger(struct hf_session *session)
         return;
     hf_welcome_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
                                       "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
-    session->has_greeted = true;
+    hf_door_greeted(session);
 }
 
 /* The server of `run` is greeted with its one client's own words, which a modern client says with

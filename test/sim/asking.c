@@ -164,8 +164,7 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
                             const struct request *r)
 {
     const struct hf_server *server = r->target->server;
-    const struct hf_slot *slot =
-        server ? hf_slot_for(r->target->server, client->session, false) : NULL;
+    const struct hf_slot *slot = server ? hf_slot_of(r->target->server, client->session) : NULL;
     if (!slot || r->kind > ASK_GIVEN || slot->machine.state != HF_SLOT_CONNECTED || slot->waiting ||
         slot->current->is_frozen || r->target->settings.stateful || sim->is_stopping)
         return false;

@@ -9,7 +9,7 @@ enum { STEPS_MAX = 2000 }; /* in which news must come */
 static struct child *examinee(const struct client *client, const struct instance *target)
 {
     const struct hf_slot *slot =
-        target->server ? hf_slot_for(target->server, client->session, false) : NULL;
+        target->server ? hf_slot_of(target->server, client->session) : NULL;
     if (!slot || slot->machine.state != HF_SLOT_CONNECTED || slot->current->is_modern ||
         target->settings.stateful || target->removed || !policy_allows(client, target, "put"))
         return NULL;

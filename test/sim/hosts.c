@@ -328,7 +328,7 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying)
             x->asked.waits |= UINT64_C(1) << (wire->next_ask % 64);
         break;
     case SAYING_LOG: talk_log(wire, x->asked.request); break;
-    case SAYING_STRANGER: talk_error(wire, x->asked.id + 65536, -32050); break;
+    case SAYING_STRANGER: talk_error(wire, x->asked.id + HF_CALLS_MAX, -32050); break;
     case SAYING_NOISE: talk_noise(sim, wire); break;
     case SAYING_NEWS: talk_news(wire); break;
     case SAYING_UPDATE: talk_update(wire); break;

@@ -282,7 +282,7 @@ static void meet_fate(struct sim *sim, struct child *child, struct pending pendi
         say_result(sim, child, &pending);
         break;
     case 6:
-        talk_error(child, pending.id + 65536, -32050);
+        talk_error(child, pending.id + HF_CALLS_MAX, -32050);
         say_result(sim, child, &pending);
         break;
     case 7:
