@@ -1,32 +1,17 @@
 /* http_load.c - see http_load.h. */
 #include "http_load.h"
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
+#include "http_wire.h"
 #include "rig.h"
 
-enum { REQUEST_SIZE = 2048, ANSWER_SIZE = 16 * 1024, PATIENCE_S = 20 };
+enum { REQUEST_SIZE = 2048, PATIENCE_S = 20 };
 
 #define TEXT "the quick brown fox jumps over the lazy dog"
-
-#define HELLO                                                                                      \
-    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
-    "\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}"
-#define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
-
-struct inlet { /* what came on one socket since the last request */
-    int fd;
-    char bytes[ANSWER_SIZE];
-    size_t have;
-};
 
 struct session { /* OLD_SSE: kept from one load to the next */
     const struct target *target;
@@ -78,49 +63,10 @@ static void make_call(const struct target *target, unsigned id, struct connectio
 
 /* ---- answers ---- */
 
-/* The value of a header, up to the end of its line; NULL: there is none. */
-static const char *header(const struct inlet *in, const char *name)
-{
-    const size_t length = strlen(name);
-    const char *end = in->bytes + in->have;
-    for (const char *at = in->bytes; (at = memchr(at, '\n', (size_t)(end - at)));) {
-        at++;
-        if ((size_t)(end - at) > length && strncasecmp(at, name, length) == 0)
-            return at + length;
-    }
-    return NULL;
-}
-
-/* Where the body begins; 0: not there yet. */
-static size_t head_of(const struct inlet *in)
-{
-    const char *end = memmem(in->bytes, in->have, "\r\n\r\n", 4);
-    return end ? (size_t)(end + 4 - in->bytes) : 0;
-}
-
-/* Whether a whole answer of HTTP is there. */
-static bool is_whole(const struct inlet *in)
-{
-    const size_t head = head_of(in);
-    if (!head)
-        return false;
-    const char *length = header(in, "content-length:");
-    if (length)
-        return in->have >= head + strtoul(length, NULL, 10);
-    /* chunks, then: none of our answers holds its end before it ends */
-    return in->have >= head + 5 && memcmp(in->bytes + in->have - 5, "0\r\n\r\n", 5) == 0;
-}
-
-static bool has_result(const struct inlet *in, const char *text)
-{
-    return memmem(in->bytes, in->have, "\"result\"", 8) &&
-           memmem(in->bytes, in->have, text, strlen(text));
-}
-
 /* Whether the call is answered, and the next one may be sent. */
 static bool is_answered(const struct connection *c)
 {
-    return is_whole(&c->post) && (!c->session || has_result(&c->session->stream, TEXT));
+    return inlet_is_whole(&c->post) && (!c->session || inlet_has_result(&c->session->stream, TEXT));
 }
 
 /* The same call has the same answer but for the date: comparing costs less than reading it again,
@@ -139,30 +85,10 @@ static void keep_as_good(struct connection *c)
         return;
     memcpy(c->good.bytes, c->post.bytes, c->post.have);
     c->good.have = c->post.have;
-    c->good_head = head_of(&c->post);
+    c->good_head = inlet_head(&c->post);
 }
 
 /* ---- connections ---- */
-
-static bool open_socket(const struct target *target, struct inlet *in)
-{
-    const struct sockaddr_in address = { .sin_family = AF_INET,
-                                         .sin_port = htons((uint16_t)target->port),
-                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    const struct timeval patience = { .tv_sec = PATIENCE_S };
-    const int one = 1;
-    in->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    in->have = 0;
-    if (in->fd < 0)
-        give_up("socket");
-    (void)setsockopt(in->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    (void)setsockopt(in->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(in->fd, (const struct sockaddr *)&address, sizeof address) == 0)
-        return true;
-    close(in->fd);
-    in->fd = -1;
-    return false;
-}
 
 static void send_request(struct connection *c, uint64_t now_ns)
 {
@@ -174,23 +100,14 @@ static void send_request(struct connection *c, uint64_t now_ns)
         give_up("send");
 }
 
-/* Reads what is there; false: the other end closed. */
-static bool read_some(struct inlet *in)
-{
-    const ssize_t n = recv(in->fd, in->bytes + in->have, sizeof in->bytes - in->have, 0);
-    if (n > 0)
-        in->have += (size_t)n;
-    return n > 0;
-}
-
 /* One request; false: no answer. */
 static bool ask(const struct target *target, struct connection *c, const char *path,
                 const char *body)
 {
     c->request_length = make_request(target, path, body, c->request);
     send_request(c, 0);
-    while (!is_whole(&c->post))
-        if (!read_some(&c->post))
+    while (!inlet_is_whole(&c->post))
+        if (!inlet_read(&c->post))
             return false;
     return true;
 }
@@ -203,12 +120,12 @@ static bool open_stream(const struct target *target, struct session *session)
                            "\r\n",
                            target->path, target->port);
     struct inlet *in = &session->stream;
-    if (!open_socket(target, in) || send(in->fd, get, (size_t)n, 0) != n)
+    if (!inlet_open(in, target->port) || send(in->fd, get, (size_t)n, 0) != n)
         return false;
-    while (!header(in, "data: ") || !memmem(in->bytes, in->have, "\n\n", 2))
-        if (is_whole(in) || !read_some(in)) /* whole: a refusal */
+    while (!inlet_header(in, "data: ") || !memmem(in->bytes, in->have, "\n\n", 2))
+        if (inlet_is_whole(in) || !inlet_read(in)) /* whole: a refusal */
             return false;
-    return sscanf(header(in, "data: "), "%255[^\r\n]", session->door) == 1;
+    return sscanf(inlet_header(in, "data: "), "%255[^\r\n]", session->door) == 1;
 }
 
 /* The session of a place, opened and greeted when it is used first; NULL: nobody is there. */
@@ -226,8 +143,8 @@ static struct session *session_of(const struct target *target, unsigned place, s
     c->session = session;
     if (!ask(target, c, session->door, HELLO))
         return NULL;
-    while (!has_result(&session->stream, "protocolVersion"))
-        if (!read_some(&session->stream))
+    while (!inlet_has_result(&session->stream, "protocolVersion"))
+        if (!inlet_read(&session->stream))
             return NULL;
     if (!ask(target, c, session->door, INITIALIZED))
         return NULL;
@@ -240,7 +157,7 @@ static bool open_connection(const struct target *target, unsigned place, struct 
 {
     c->session = NULL;
     c->good_head = 0;
-    if (!open_socket(target, &c->post))
+    if (!inlet_open(&c->post, target->port))
         return false;
     if (target->tongue == OLD_SSE && !(c->session = session_of(target, place, c))) {
         close(c->post.fd);
@@ -253,9 +170,9 @@ static bool open_connection(const struct target *target, unsigned place, struct 
 static bool introduce(struct target *target, struct connection *c)
 {
     target->session[0] = '\0';
-    if (!ask(target, c, target->path, HELLO) || !has_result(&c->post, "protocolVersion"))
+    if (!ask(target, c, target->path, HELLO) || !inlet_has_result(&c->post, "protocolVersion"))
         return false;
-    const char *session = header(&c->post, "mcp-session-id:");
+    const char *session = inlet_header(&c->post, "mcp-session-id:");
     if (session)
         (void)sscanf(session, " %255[^\r\n]", target->session);
     return ask(target, c, target->path, INITIALIZED);
@@ -269,13 +186,13 @@ static const struct inlet *answer_of(const struct connection *c)
 static bool call_once(struct connection *c)
 {
     send_request(c, 0);
-    while (!is_whole(&c->post))
-        if (!read_some(&c->post))
+    while (!inlet_is_whole(&c->post))
+        if (!inlet_read(&c->post))
             return false;
     while (c->session && !memmem(c->session->stream.bytes, c->session->stream.have, "\n\n", 2))
-        if (!read_some(&c->session->stream))
+        if (!inlet_read(&c->session->stream))
             return false;
-    return has_result(answer_of(c), TEXT);
+    return inlet_has_result(answer_of(c), TEXT);
 }
 
 bool target_greet(struct target *target)
@@ -331,7 +248,7 @@ static bool complain(const char *what, const struct inlet *in)
 static bool on_readable(uint64_t which, bool *ret_is_answered)
 {
     struct connection *c = &connections[(uint32_t)which];
-    if (!read_some(which >> 32 ? &c->session->stream : &c->post))
+    if (!inlet_read(which >> 32 ? &c->session->stream : &c->post))
         return complain("a connection was closed under load", NULL);
     *ret_is_answered = is_like_the_good_one(c);
     if (*ret_is_answered)
@@ -340,7 +257,7 @@ static bool on_readable(uint64_t which, bool *ret_is_answered)
     if (!*ret_is_answered)
         return true;
     keep_as_good(c);
-    return has_result(answer_of(c), TEXT) || complain("an answer that is none", answer_of(c));
+    return inlet_has_result(answer_of(c), TEXT) || complain("an answer that is none", answer_of(c));
 }
 
 static bool run(unsigned count, int epoll, uint64_t until, struct latencies *latencies,

@@ -3,15 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "http_wire.h"
 #include "rig.h"
 
 enum { ARGUMENTS_MAX = 16, PATH_SIZE = 1024, START_S = 40, STOP_MS = 3000, TREE_MAX = 64 };
@@ -39,34 +37,6 @@ static void kill_all(void)
             kill(-groups[i], SIGKILL);
 }
 
-/* A program in a group of its own, with its words in `log`; `in` -1: no stdin. */
-static pid_t start(const char *const *argv, int in, int out, const char *log)
-{
-    pid_t pid;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawn_file_actions_init(&actions);
-    if (in >= 0)
-        posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    else
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (out >= 0)
-        posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    else
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
-                                         0644);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    errno =
-        posix_spawnp(&pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
-    if (errno)
-        give_up(argv[0]);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return pid;
-}
-
 void far_end_start(struct far_end *end, const struct places *places)
 {
     const char *const argv[] = { places->http_echo, NULL };
@@ -74,7 +44,7 @@ void far_end_start(struct far_end *end, const struct places *places)
     char port[16] = "";
     if (pipe2(leash, O_CLOEXEC) != 0 || pipe2(said, O_CLOEXEC) != 0)
         give_up("pipe");
-    end->pid = start(argv, leash[0], said[1], NULL);
+    end->pid = start_apart(argv, leash[0], said[1], NULL);
     close(leash[0]);
     close(said[1]);
     if (read(said[0], port, sizeof port - 1) <= 0)
@@ -89,19 +59,6 @@ void far_end_stop(struct far_end *end)
 {
     close(end->leash);
     (void)waitpid(end->pid, NULL, 0);
-}
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t size = sizeof address;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-        give_up("no free port");
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 /* ---- a tree and its weight ---- */
@@ -324,7 +281,7 @@ bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const stru
         make_command(&command, &words, proxy, places, far);
         (void)snprintf(log, sizeof log, "%s/%s-%d.log", places->scratch, proxy_name(proxy),
                        (int)far);
-        stand->pid = groups[proxy] = start(command.argv, -1, -1, log);
+        stand->pid = groups[proxy] = start_apart(command.argv, -1, -1, log);
     }
     if (is_up(stand))
         return true;

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { IDLE_LOOK_MS = 20 };
+
 const char *path_name(enum path path)
 {
     static const char *const names[PATH_COUNT] = { "direct", "relay", "holdfast" };
@@ -55,6 +57,39 @@ static pid_t start(struct rig *rig, const char *const *argv, int in, int out)
     close(in);
     close(out);
     rig->ours[rig->our_count++] = pid;
+    return pid;
+}
+
+static void add_output(posix_spawn_file_actions_t *actions, int fd, int out, const char *log)
+{
+    if (out >= 0)
+        posix_spawn_file_actions_adddup2(actions, out, fd);
+    else if (log)
+        posix_spawn_file_actions_addopen(actions, fd, log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+}
+
+pid_t start_apart(const char *const *argv, int in, int out, const char *log)
+{
+    pid_t pid;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    if (log)
+        (void)unlink(log);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_init(&actions);
+    if (in >= 0)
+        posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    add_output(&actions, STDOUT_FILENO, out, log);
+    add_output(&actions, STDERR_FILENO, -1, log);
+    errno =
+        posix_spawnp(&pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
+    if (errno)
+        give_up(argv[0]);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     return pid;
 }
 
@@ -125,6 +160,17 @@ uint64_t cpu_of_process(pid_t pid)
     if (errno)
         give_up("a process is gone");
     return cpu_of(clock);
+}
+
+void wait_until_idle(pid_t pid)
+{
+    uint64_t before = cpu_of_process(pid), now;
+    for (;; before = now) {
+        (void)usleep(IDLE_LOOK_MS * 1000);
+        now = cpu_of_process(pid);
+        if (now - before < IDLE_LOOK_MS * 1000000u / 20)
+            return;
+    }
 }
 
 struct cpu rig_cpu(const struct rig *rig)

@@ -39,6 +39,12 @@ long private_dirty_kb(pid_t pid);
 /* User and system time to the nanosecond, where /proc/PID/stat counts in ticks of 10 ms. */
 uint64_t cpu_of_process(pid_t pid);
 
+/* Returns when it used less than a twentieth of a processor for a moment. */
+void wait_until_idle(pid_t pid);
+/* A program in a process group of its own, so that all of it can be killed. `in` -1: no stdin;
+ * `out` -1: its stdout goes where its stderr goes, to `log`; `log` NULL: both stay ours. */
+pid_t start_apart(const char *const *argv, int in, int out, const char *log);
+
 _Noreturn void give_up(const char *what);
 
 #endif
