@@ -3,13 +3,14 @@ BUILD := build
 SAN   := build/san
 N     ?= 1000
 
-.PHONY: help setup setup-test build san run test bench fuzz kills mutants lint format clean
+.PHONY: help setup setup-test build san run test bench bench-scale fuzz kills mutants lint format clean
 
 help:
 	@echo 'make run      install what is needed, build, show holdfast at work, then serve'
 	@echo 'make test     install what is needed, build, and run every test'
 	@echo 'make build    build $(BUILD)/holdfast'
 	@echo 'make bench    speed beside a byte relay and beside other proxies, in one run'
+	@echo 'make bench-scale  many sessions, and a long queue of calls: does one cost more among many?'
 	@echo 'make fuzz     fuzz each parser for a minute'
 	@echo 'make kills    N=1000 kills -9 under load'
 	@echo 'make mutants  break each promise on purpose and see a test fail'
@@ -54,6 +55,11 @@ bench: setup-test
 	@$(BUILD)/bench_client $(BUILD)/holdfast $(BUILD)/bench_echo
 	@$(BUILD)/bench_http_client $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench_http_echo \
 	  $(CURDIR)/$(BUILD)/npm/node_modules $(CURDIR)/$(BUILD)/bench-http
+
+bench-scale: build
+	@$(BUILD)/bench_sessions $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
+	@echo
+	@$(BUILD)/bench_queue $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
 
 mutants: setup-test
 	@scripts/mutants
