@@ -3,7 +3,7 @@ BUILD := build
 SAN   := build/san
 N     ?= 1000
 
-.PHONY: help setup setup-test build san run test bench bench-scale fuzz kills mutants lint format clean
+.PHONY: help setup setup-test build san run test bench bench-scale bench-turns fuzz kills mutants lint format clean
 
 help:
 	@echo 'make run      install what is needed, build, show holdfast at work, then serve'
@@ -11,6 +11,7 @@ help:
 	@echo 'make build    build $(BUILD)/holdfast'
 	@echo 'make bench    speed beside a byte relay and beside other proxies, in one run'
 	@echo 'make bench-scale  many sessions, and a long queue of calls: does one cost more among many?'
+	@echo 'make bench-turns BASE=DIR  what a call costs here, beside the build in DIR'
 	@echo 'make fuzz     fuzz each parser for a minute'
 	@echo 'make kills    N=1000 kills -9 under load'
 	@echo 'make mutants  break each promise on purpose and see a test fail'
@@ -60,6 +61,10 @@ bench-scale: build
 	@$(BUILD)/bench_sessions $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
 	@echo
 	@$(BUILD)/bench_queue $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
+
+bench-turns: build
+	@test -x '$(BASE)/holdfast' || { echo 'make bench-turns BASE=DIR: DIR is the build directory of another version'; exit 2; }
+	@bench/turns '$(BASE)/holdfast' $(BUILD)/holdfast
 
 mutants: setup-test
 	@scripts/mutants

@@ -8,7 +8,8 @@
  * only ever taken within a round. It asserts nothing: a slow machine is no failure.
  *
  *   client HOLDFAST ECHO                                    the table
- *   client HOLDFAST ECHO PATH STYLE IN_FLIGHT SECONDS       one cell, for a profiler
+ *   client HOLDFAST ECHO PATH STYLE IN_FLIGHT LENGTH        one cell, for a profiler and for
+ * `turns`; LENGTH: 5 is seconds, 2000x is calls
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ enum {
     ROUNDS = 7,
     ROUND_MS = 200,
     WARM_MS = 20,
+    WARM_CALLS = 500,
     DEPTH_COUNT = 3,
     SLOTS = 64,
     READ_SIZE = 256 * 1024,
@@ -145,23 +147,24 @@ static unsigned take_answers(struct latencies *latencies, unsigned ret_which[SLO
 }
 
 /* Keeps `depth` calls in flight for a while; returns how many were answered, and in what time. */
-static uint64_t load(const struct rig *rig, unsigned depth, uint64_t ms,
+static uint64_t load(const struct rig *rig, unsigned depth, struct length length,
                      struct latencies *latencies, double *ret_seconds)
 {
     unsigned which[SLOTS] = { 0 }, open = depth;
-    uint64_t calls = 0;
-    const uint64_t began = clock_ns(), until = began + ms * 1000000u;
+    uint64_t calls = 0, sent = depth;
+    const uint64_t began = clock_ns(), until = began + length.ms * 1000000u;
     for (unsigned i = 0; i < depth; i++)
         which[i] = i;
     send_calls(rig, which, depth);
     while (open) {
         read_more(rig->from);
         const unsigned answered = take_answers(latencies, which);
+        const uint64_t left = clock_ns() < until && sent < length.calls ? length.calls - sent : 0;
+        const unsigned again = answered < left ? answered : (unsigned)left;
         calls += answered;
-        if (clock_ns() < until)
-            send_calls(rig, which, answered);
-        else
-            open -= answered;
+        send_calls(rig, which, again);
+        sent += again;
+        open -= answered - again;
     }
     *ret_seconds = (double)(clock_ns() - began) / 1e9;
     return calls;
@@ -173,9 +176,9 @@ static void measure(const struct rig *rig, unsigned depth, unsigned round, struc
 {
     struct latencies none = { NULL, 0 };
     double seconds;
-    (void)load(rig, depth, WARM_MS, &none, &seconds);
+    (void)load(rig, depth, for_ms(WARM_MS), &none, &seconds);
     const struct cpu before = rig_cpu(rig);
-    const uint64_t calls = load(rig, depth, ROUND_MS, &cell->latencies, &seconds);
+    const uint64_t calls = load(rig, depth, for_ms(ROUND_MS), &cell->latencies, &seconds);
     const struct cpu after = rig_cpu(rig);
     cell->rate[round] = (double)calls / seconds;
     cell->calls += calls;
@@ -302,12 +305,13 @@ static int run_one(char **argv)
     struct latencies none = { NULL, 0 };
     double seconds;
     open_rig(&rig, path, style, argv);
+    (void)load(&rig, depth, for_calls(WARM_CALLS), &none, &seconds);
     const struct cpu before = rig_cpu(&rig);
-    const uint64_t calls = load(&rig, depth, (uint64_t)(atof(argv[6]) * 1000), &none, &seconds);
+    const uint64_t calls = load(&rig, depth, length_of(argv[6]), &none, &seconds);
     const struct cpu after = rig_cpu(&rig);
     const struct cell cell = { .calls = calls };
-    printf("%s, %s, %u in flight: %.0f calls/s, %.2f CPU us per call between\n", argv[3],
-           style_name(style), depth, (double)calls / seconds,
+    printf("%s, %s, %u in flight: %llu calls, %.0f calls/s, %.3f CPU us per call\n", argv[3],
+           style_name(style), depth, (unsigned long long)calls, (double)calls / seconds,
            us_per_call(after.between - before.between, &cell));
     rig_stop(&rig);
     return 0;
@@ -317,7 +321,7 @@ int main(int argc, char **argv)
 {
     const bool is_table = argc == 3;
     if (!is_table && argc != 7) {
-        fprintf(stderr, "usage: %s HOLDFAST ECHO [PATH STYLE IN_FLIGHT SECONDS]\n", argv[0]);
+        fprintf(stderr, "usage: %s HOLDFAST ECHO [PATH STYLE IN_FLIGHT LENGTH]\n", argv[0]);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);

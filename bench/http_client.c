@@ -6,7 +6,10 @@
  * same time and take turns in short rounds, so that whatever else the machine does meets all of
  * them alike. It asserts nothing: a slow machine is no failure.
  *
- *   http_client HOLDFAST ECHO HTTP_ECHO NODE_MODULES SCRATCH [PROXY stdio|http CONNECTIONS SECONDS]
+ *   http_client HOLDFAST ECHO HTTP_ECHO NODE_MODULES SCRATCH [PROXY stdio|http CONNECTIONS LENGTH]
+ *
+ * With the last four it is one cell alone, for a profiler and for `turns`. LENGTH: 5 is seconds,
+ * 2000x is calls. PROXY holdfast-sse is holdfast spoken to in HTTP+SSE, which the table leaves out.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +25,7 @@ enum {
     ROUNDS = 11,
     ROUND_MS = 500,
     WARM_MS = 100,
+    WARM_CALLS = 500,
     WIDTH_COUNT = 3,
     LIFE_S = 900,
     LOOK_MS = 20, /* at who still works, before a round */
@@ -44,7 +48,7 @@ struct column { /* one proxy */
 };
 
 struct sheet {
-    struct column columns[PROXY_COUNT];
+    struct column columns[IN_TABLE];
 };
 
 /* ---- measuring ---- */
@@ -52,7 +56,7 @@ struct sheet {
 static uint64_t cpu_of_all(const struct sheet *sheet)
 {
     uint64_t sum = 0;
-    for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
+    for (enum proxy proxy = 0; proxy < IN_TABLE; proxy++)
         if (sheet->columns[proxy].is_there)
             sum += stand_cpu_ns(&sheet->columns[proxy].stand);
     return sum;
@@ -79,10 +83,10 @@ static void measure(struct column *column, unsigned width, unsigned round)
     const struct target *target = &column->stand.target;
     struct latencies none = { NULL, 0 };
     struct load load;
-    column->is_there = target_load(target, widths[width], WARM_MS, &none, &load);
+    column->is_there = target_load(target, widths[width], for_ms(WARM_MS), &none, &load);
     const uint64_t before = stand_cpu_ns(&column->stand);
-    column->is_there =
-        column->is_there && target_load(target, widths[width], ROUND_MS, &cell->latencies, &load);
+    column->is_there = column->is_there && target_load(target, widths[width], for_ms(ROUND_MS),
+                                                       &cell->latencies, &load);
     cell->cpu_ns += stand_cpu_ns(&column->stand) - before;
     cell->rate[round] = (double)load.calls / load.seconds;
     cell->calls += load.calls;
@@ -95,7 +99,7 @@ static void measure(struct column *column, unsigned width, unsigned round)
 static void measure_all(struct sheet *sheet, enum far far, const struct places *places,
                         const struct far_end *end)
 {
-    for (enum proxy proxy = far == HTTP ? NOTHING : OURS; proxy < PROXY_COUNT; proxy++) {
+    for (enum proxy proxy = far == HTTP ? NOTHING : OURS; proxy < IN_TABLE; proxy++) {
         struct column *column = &sheet->columns[proxy];
         column->is_there = stand_start(&column->stand, proxy, far, places, end);
         for (unsigned w = 0; w < WIDTH_COUNT; w++)
@@ -103,12 +107,12 @@ static void measure_all(struct sheet *sheet, enum far far, const struct places *
     }
     for (unsigned round = 0; round < ROUNDS; round++)
         for (unsigned w = 0; w < WIDTH_COUNT; w++)
-            for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
+            for (enum proxy proxy = 0; proxy < IN_TABLE; proxy++)
                 if (sheet->columns[proxy].is_there) {
                     wait_until_quiet(sheet);
                     measure(&sheet->columns[proxy], w, round);
                 }
-    for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++)
+    for (enum proxy proxy = 0; proxy < IN_TABLE; proxy++)
         if (sheet->columns[proxy].is_there) {
             sheet->columns[proxy].rss_kb = stand_rss_kb(&sheet->columns[proxy].stand);
             stand_stop(&sheet->columns[proxy].stand);
@@ -142,7 +146,7 @@ static void print_sheet(const struct sheet *sheet, enum far far)
     printf("\n%-14s %-13s %11s %9s %9s %9s %12s %9s\n", "", "proxy", "connections", "calls/s",
            "p50 us", "p99 us", "CPU us/call", "RSS kB");
     for (unsigned w = 0; w < WIDTH_COUNT; w++)
-        for (enum proxy proxy = 0; proxy < PROXY_COUNT; proxy++) {
+        for (enum proxy proxy = 0; proxy < IN_TABLE; proxy++) {
             const struct column *column = &sheet->columns[proxy];
             const struct cell *cell = &column->cells[w];
             if (column->is_there)
@@ -222,8 +226,8 @@ static int run_one(const struct places *places, char **argv)
         proxy++;
     errno = 0;
     if (proxy == PROXY_COUNT || width < 1 || width > CONNECTIONS_MAX)
-        give_up(
-            "PROXY is direct, holdfast, supergateway, mcp-proxy or mcp-hub; CONNECTIONS 1 to 64");
+        give_up("PROXY is direct, holdfast, holdfast-sse, supergateway, mcp-proxy or mcp-hub; "
+                "CONNECTIONS 1 to 64");
     struct far_end end;
     struct stand stand;
     struct cell cell = { .calls = 0 };
@@ -232,17 +236,20 @@ static int run_one(const struct places *places, char **argv)
     if (!stand_start(&stand, proxy, far, places, &end))
         return 1;
     latencies_init(&cell.latencies);
+    struct latencies none = { NULL, 0 };
+    if (!target_load(&stand.target, width, for_calls(WARM_CALLS), &none, &load))
+        return 1;
     const uint64_t before = stand_cpu_ns(&stand);
-    if (!target_load(&stand.target, width, (uint64_t)(atof(argv[3]) * 1000), &cell.latencies,
-                     &load))
+    if (!target_load(&stand.target, width, length_of(argv[3]), &cell.latencies, &load))
         return 1;
     cell.calls = load.calls;
     cell.cpu_ns = stand_cpu_ns(&stand) - before;
-    printf("%s, %s, %u connections: %.0f calls/s, p50 %.1f us, p99 %.1f us, %.1f CPU us per call, "
+    printf("%s, %s, %u connections: %llu calls, %.0f calls/s, p50 %.1f us, p99 %.1f us, %.3f CPU "
+           "us per call, "
            "RSS %ld kB\n",
-           argv[0], far_name(far), width, (double)load.calls / load.seconds,
-           latencies_us(&cell.latencies, 0.5), latencies_us(&cell.latencies, 0.99), cpu_of(&cell),
-           stand_rss_kb(&stand));
+           argv[0], far_name(far), width, (unsigned long long)load.calls,
+           (double)load.calls / load.seconds, latencies_us(&cell.latencies, 0.5),
+           latencies_us(&cell.latencies, 0.99), cpu_of(&cell), stand_rss_kb(&stand));
     stand_stop(&stand);
     far_end_stop(&end);
     return 0;
@@ -253,7 +260,7 @@ int main(int argc, char **argv)
     if (argc != 6 && argc != 10) {
         fprintf(stderr,
                 "usage: %s HOLDFAST ECHO HTTP_ECHO NODE_MODULES SCRATCH [PROXY stdio|http "
-                "CONNECTIONS SECONDS]\n",
+                "CONNECTIONS LENGTH]\n",
                 argv[0]);
         return 2;
     }

@@ -260,11 +260,13 @@ static bool on_readable(uint64_t which, bool *ret_is_answered)
     return inlet_has_result(answer_of(c), TEXT) || complain("an answer that is none", answer_of(c));
 }
 
-static bool run(unsigned count, int epoll, uint64_t until, struct latencies *latencies,
+static bool run(unsigned count, int epoll, struct length length, struct latencies *latencies,
                 struct load *load)
 {
     struct epoll_event events[CONNECTIONS_MAX];
     unsigned open = count;
+    uint64_t sent = count;
+    const uint64_t until = clock_ns() + length.ms * 1000000u;
     for (unsigned i = 0; i < count; i++)
         send_request(&connections[i], clock_ns());
     while (open) {
@@ -281,23 +283,24 @@ static bool run(unsigned count, int epoll, uint64_t until, struct latencies *lat
             const uint64_t now_ns = clock_ns();
             latencies_add(latencies, now_ns - c->sent_ns);
             load->calls++;
-            if (now_ns < until)
+            if (now_ns < until && sent < length.calls) {
                 send_request(c, now_ns);
-            else
+                sent++;
+            } else
                 open--;
         }
     }
     return true;
 }
 
-bool target_load(const struct target *target, unsigned count, uint64_t ms,
+bool target_load(const struct target *target, unsigned count, struct length length,
                  struct latencies *latencies, struct load *ret_load)
 {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     *ret_load = (struct load) { 0, 0 };
     const bool is_open = open_all(target, count, epoll);
     const uint64_t began = clock_ns();
-    const bool is_good = is_open && run(count, epoll, began + ms * 1000000u, latencies, ret_load);
+    const bool is_good = is_open && run(count, epoll, length, latencies, ret_load);
     ret_load->seconds = (double)(clock_ns() - began) / 1e9;
     for (unsigned i = 0; i < count && is_open; i++)
         close(connections[i].post.fd);

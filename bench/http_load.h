@@ -38,7 +38,7 @@ struct load {
 
 /* Calls for a while. False: it closed a connection, fell silent or gave a wrong answer; said on
  * stderr. */
-bool target_load(const struct target *target, unsigned connections, uint64_t ms,
+bool target_load(const struct target *target, unsigned connections, struct length length,
                  struct latencies *latencies, struct load *ret_load);
 
 #endif

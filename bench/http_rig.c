@@ -12,12 +12,13 @@
 #include "http_wire.h"
 #include "rig.h"
 
-enum { ARGUMENTS_MAX = 16, PATH_SIZE = 1024, START_S = 40, STOP_MS = 3000, TREE_MAX = 64 };
+enum { ARGUMENTS_MAX = 16, PATH_SIZE = 1024, START_S = 40, STOP_MS = 10000, TREE_MAX = 64 };
 
 const char *proxy_name(enum proxy proxy)
 {
-    static const char *const names[PROXY_COUNT] = { "direct",    "holdfast", "supergateway",
-                                                    "mcp-proxy", "mcp-hub",  "mcp-hub-rest" };
+    static const char *const names[PROXY_COUNT] = { "direct",      "holdfast", "supergateway",
+                                                    "mcp-proxy",   "mcp-hub",  "mcp-hub-rest",
+                                                    "holdfast-sse" };
     return names[proxy];
 }
 
@@ -232,11 +233,10 @@ static void make_command(struct command *command, const struct words *words, enu
                                       "--port",    words->port,    "--",     NULL };
     const char *const mcp_hub[] = { words->node, words->program, "--port", words->port,
                                     "--config",  words->config,  NULL };
-    const char *const *const lines[PROXY_COUNT] = { [OURS] = ours,
-                                                    [SUPERGATEWAY] = supergateway,
-                                                    [MCP_PROXY] = mcp_proxy,
-                                                    [MCP_HUB] = mcp_hub,
-                                                    [MCP_HUB_REST] = mcp_hub };
+    const char *const *const lines[PROXY_COUNT] = {
+        [OURS] = ours,           [OURS_SSE] = ours,   [SUPERGATEWAY] = supergateway,
+        [MCP_PROXY] = mcp_proxy, [MCP_HUB] = mcp_hub, [MCP_HUB_REST] = mcp_hub
+    };
     for (const char *const *word = lines[proxy]; *word; word++)
         add(command, *word);
     if (proxy == MCP_PROXY)
@@ -264,6 +264,7 @@ bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const stru
     static const struct target doors[PROXY_COUNT] = {
         [NOTHING] = { .path = "/mcp", .tool = "echo" },
         [OURS] = { .path = "/mcp/echo", .tool = "echo" },
+        [OURS_SSE] = { .path = "/sse/echo", .tool = "echo", .tongue = OLD_SSE },
         [SUPERGATEWAY] = { .path = "/mcp", .tool = "echo" },
         [MCP_PROXY] = { .path = "/mcp", .tool = "echo" },
         [MCP_HUB] = { .path = "/mcp", .tool = "echo__echo", .tongue = OLD_SSE },

@@ -12,7 +12,17 @@
 #include <sys/types.h>
 #include "http_load.h"
 
-enum proxy { NOTHING, OURS, SUPERGATEWAY, MCP_PROXY, MCP_HUB, MCP_HUB_REST, PROXY_COUNT };
+enum proxy {
+    NOTHING,
+    OURS,
+    SUPERGATEWAY,
+    MCP_PROXY,
+    MCP_HUB,
+    MCP_HUB_REST,
+    IN_TABLE,
+    OURS_SSE = IN_TABLE, /* at the door of HTTP+SSE */
+    PROXY_COUNT,
+};
 enum far { STDIO, HTTP, FAR_COUNT }; /* where the echo server is */
 
 struct places { /* programs and folders, from the command line */

@@ -6,13 +6,30 @@
 #include <time.h>
 #include "rig.h"
 
-enum { MEDIAN_MAX = 16 };
+enum { MEDIAN_MAX = 16, FOREVER_MS = 1000 * 1000 * 1000 };
 
 uint64_t clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct length for_ms(uint64_t ms)
+{
+    return (struct length) { .ms = ms, .calls = UINT64_MAX };
+}
+
+struct length for_calls(uint64_t calls)
+{
+    return (struct length) { .ms = FOREVER_MS, .calls = calls };
+}
+
+struct length length_of(const char *text)
+{
+    char *end;
+    const double amount = strtod(text, &end);
+    return *end == 'x' ? for_calls((uint64_t)amount) : for_ms((uint64_t)(amount * 1000));
 }
 
 void latencies_init(struct latencies *latencies)

@@ -14,7 +14,15 @@ struct latencies {
     uint64_t count;
 };
 
+struct length { /* of a load: whichever ends first */
+    uint64_t ms, calls;
+};
+
 uint64_t clock_ns(void);
+struct length for_ms(uint64_t ms);
+struct length for_calls(uint64_t calls);
+/* "2.5": seconds; "2000x": calls. */
+struct length length_of(const char *text);
 void latencies_init(struct latencies *latencies);
 void latencies_add(struct latencies *latencies, uint64_t ns);
 double latencies_us(const struct latencies *latencies, double share);
