@@ -192,8 +192,8 @@ static struct hf *open_with(const char *text, char error[HF_ERROR_SIZE])
     return hf;
 }
 
-/* What a good host does once. The first holdfast of a process opens a few descriptors for good (the
- * guard's program, libuv's signal pipe): they are there before anything is counted. */
+/* What a good host does once. The first holdfast of a process opens a descriptor for good (the
+ * guard's program): it is there before anything is counted. */
 static void prepare(void)
 {
     static bool is_prepared;

@@ -179,6 +179,9 @@ static void drive(struct hf_peer *peer, curl_socket_t fd, int bits)
     assert(!peer->is_busy);
     peer->is_busy = true;
     (void)curl->multi_socket_action(peer->multi, fd, bits, &count);
+    if (peer->is_deaf)
+        hf_signals_let_in(&peer->hears);
+    peer->is_deaf = false;
     for (CURLMsg *message; (message = curl->multi_info_read(peer->multi, &count));) {
         const CURLcode code = message->data.result;
         struct hf_fetch *fetch = NULL;

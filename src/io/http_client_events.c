@@ -6,6 +6,18 @@
 #include "io/http_client_parts.h"
 #include <strings.h>
 
+/* libcurl's thread inherits our mask: a signal that it caught would disturb the lookup. drive()
+ * lets them in again. */
+static int on_lookup(void *unused, void *reserved, void *context)
+{
+    struct hf_peer *peer = context;
+    (void)unused, (void)reserved;
+    if (!peer->is_deaf)
+        hf_signals_keep_out(&peer->hears);
+    peer->is_deaf = true;
+    return 0;
+}
+
 static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
                                     struct curl_sockaddr *address)
 {
@@ -150,6 +162,8 @@ void hf_fetch_set_callbacks(CURL *easy, struct hf_peer *peer)
     const struct hf_curl *curl = peer->client->curl;
     HF_CURL_SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
     HF_CURL_SET(easy, CURLOPT_CLOSESOCKETDATA, peer); /* connections outlive fetches */
+    HF_CURL_SET(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
+    HF_CURL_SET(easy, CURLOPT_RESOLVER_START_DATA, peer);
     HF_CURL_SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     HF_CURL_SET(easy, CURLOPT_PREREQFUNCTION, on_about_to_send);
     HF_CURL_SET(easy, CURLOPT_XFERINFOFUNCTION, on_progress);

@@ -8,6 +8,7 @@
 #include "io/curl_load.h"
 #include "io/http_client.h"
 #include "io/http_client_sockets.h"
+#include "io/signals.h"
 
 enum { HF_IDLE_EASY_MAX = 16 }; /* handles kept for the next fetches of a peer */
 
@@ -31,6 +32,8 @@ struct hf_peer {
     CURL *idle[HF_IDLE_EASY_MAX];
     unsigned idle_count;
     bool is_busy, is_freed;
+    bool is_deaf; /* libcurl is making a thread that looks up a name: signals are kept out */
+    sigset_t hears;
     bool closes_early; /* right after an answer, without having said so */
 };
 

@@ -1,15 +1,10 @@
 /*
  * loop.c - see loop.h.
  *
- *   our epoll  <- every watched descriptor
- *              <- libuv's epoll  <- signals
+ *   epoll  <- every watched descriptor
+ *          <- the eventfd of signals.c, from the first signal that is wanted on
  *
- * Watches are not uv_poll handles, because uv_poll (1.44) sets O_NONBLOCK on what it watches
- * (shared with whoever gave us our stdin), turns an error into "EBADF, no events" and stops,
- * refuses the files that epoll refuses, and must be closed in two steps. An epoll of our own has
- * none of that. libuv's descriptor is one of those in it: libuv runs when it has something to do
- * (signals), and a turn of plain descriptors costs one system call. Its timers are not used: the
- * next of our alarms is the time-out of that call.
+ * A turn of plain descriptors costs one system call: the next alarm is the time-out of that call.
  */
 #include "io/loop.h"
 #include <assert.h>
@@ -17,9 +12,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
-#include <uv.h>
 #include "base/mem.h"
+#include "io/signals.h"
 
 enum { EVENTS_PER_TURN = 64 };
 
@@ -35,8 +31,9 @@ struct hf_watch {
 };
 
 struct signal_watch {
-    uv_signal_t handle;
     struct hf_link link;
+    int signum;
+    bool is_due;
     hf_on_loop *on_signal;
     void *context;
 };
@@ -47,14 +44,13 @@ struct hook {
 };
 
 struct hf_loop {
-    uv_loop_t uv;
-    int epoll; /* everything watched, and libuv's own descriptor */
+    int epoll;
     bool in_turn, is_now_fixed, is_ringing;
-    bool is_uv_new; /* a handle was added: libuv arms its descriptor only when it runs */
     uint64_t now_ms;
     struct hf_timers alarms;
     struct hook on_turn;
-    struct hf_link live, always_ready, freed, signals, guests;
+    struct hf_signals *signals; /* NULL: never wanted one */
+    struct hf_link live, always_ready, freed, signal_watches, guests;
 };
 
 /* --- watches --- */
@@ -80,24 +76,6 @@ static void call_watch(struct hf_watch *watch, unsigned events)
         watch->on_ready(watch->context, events);
 }
 
-/* Waits, at most so long, and calls whoever is ready. */
-static void call_ready(struct hf_loop *loop, int timeout_ms)
-{
-    struct epoll_event ready[EVENTS_PER_TURN];
-    const int count = epoll_wait(loop->epoll, ready, EVENTS_PER_TURN, timeout_ms);
-    bool is_uv_ready = loop->is_uv_new;
-    for (int i = 0; i < count; i++) {
-        if (ready[i].data.ptr == loop)
-            is_uv_ready = true;
-        else
-            call_watch(ready[i].data.ptr, events_of(ready[i].events));
-    }
-    if (is_uv_ready) {
-        loop->is_uv_new = false;
-        (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
-    }
-}
-
 /* Whoever is called may free any watch, himself too: so one at a time, from a list of its own. */
 static void call_always_ready(struct hf_loop *loop)
 {
@@ -114,6 +92,47 @@ static void call_always_ready(struct hf_loop *loop)
         hf_list_push(&loop->always_ready, &watch->link);
         call_watch(watch, HF_READABLE | HF_WRITABLE);
     }
+}
+
+static struct signal_watch *next_due(struct hf_loop *loop)
+{
+    struct signal_watch *watch;
+    HF_LIST_EACH (watch, &loop->signal_watches, struct signal_watch, link)
+        if (watch->is_due)
+            return watch;
+    return NULL;
+}
+
+/* Whoever is called may turn any signal off, his own too, and want others: so each is looked for
+ * anew. */
+static void call_signals(struct hf_loop *loop)
+{
+    bool came[HF_SIGNALS_END];
+    struct signal_watch *watch;
+    hf_signals_take(loop->signals, came);
+    HF_LIST_EACH (watch, &loop->signal_watches, struct signal_watch, link)
+        watch->is_due = came[watch->signum];
+    while ((watch = next_due(loop))) {
+        watch->is_due = false;
+        watch->on_signal(watch->context);
+    }
+}
+
+/* Waits, at most so long, and calls whoever is ready. A signal that ends the wait early is seen in
+ * the next turn. */
+static void call_ready(struct hf_loop *loop, int timeout_ms)
+{
+    struct epoll_event ready[EVENTS_PER_TURN];
+    const int count = epoll_wait(loop->epoll, ready, EVENTS_PER_TURN, timeout_ms);
+    bool has_signals = false;
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.ptr == loop)
+            has_signals = true;
+        else
+            call_watch(ready[i].data.ptr, events_of(ready[i].events));
+    }
+    if (has_signals)
+        call_signals(loop);
 }
 
 struct hf_watch *hf_watch_new(struct hf_loop *loop, int fd, hf_on_ready *on_ready, void *context)
@@ -181,7 +200,9 @@ static void free_watches(struct hf_link *list)
 uint64_t hf_loop_now_ms(struct hf_loop *loop)
 {
     if (!loop->is_now_fixed) {
-        loop->now_ms = uv_hrtime() / 1000000;
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        loop->now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
         loop->is_now_fixed = loop->in_turn;
     }
     return loop->now_ms;
@@ -222,61 +243,71 @@ static void ring_alarms(struct hf_loop *loop)
 
 /* --- signals --- */
 
-static void on_uv_signal(uv_signal_t *handle, int signum)
+static bool listen_to_signals(struct hf_loop *loop)
 {
-    (void)signum;
-    const struct signal_watch *watch = handle->data;
-    watch->on_signal(watch->context);
-}
-
-static void on_signal_closed(uv_handle_t *handle)
-{
-    struct signal_watch *watch = handle->data;
-    hf_unlink(&watch->link);
-    hf_free(watch);
+    struct epoll_event want = { .events = EPOLLIN, .data.ptr = loop };
+    if (loop->signals)
+        return true;
+    struct hf_signals *signals = hf_signals_new();
+    if (!signals)
+        return false;
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, hf_signals_fd(signals), &want) == 0) {
+        loop->signals = signals;
+        return true;
+    }
+    const int error = errno;
+    hf_signals_free(signals);
+    errno = error;
+    return false;
 }
 
 bool hf_loop_on_signal(struct hf_loop *loop, int signum, hf_on_loop *on_signal, void *context)
 {
+    if (!listen_to_signals(loop) || !hf_signals_want(loop->signals, signum))
+        return false;
     struct signal_watch *watch = hf_new(struct signal_watch);
+    watch->signum = signum;
     watch->on_signal = on_signal;
     watch->context = context;
-    hf_list_push(&loop->signals, &watch->link);
-    int error = uv_signal_init(&loop->uv, &watch->handle);
-    assert(error == 0); /* fails only when the process cannot have a pipe, which hf_loop_new saw */
-    watch->handle.data = watch;
-    loop->is_uv_new = true;
-    error = uv_signal_start(&watch->handle, on_uv_signal, signum);
-    if (error) {
-        uv_close((uv_handle_t *)&watch->handle, on_signal_closed);
-        errno = -error;
-    }
-    return error == 0;
+    hf_list_push(&loop->signal_watches, &watch->link);
+    return true;
+}
+
+void hf_loop_off_signal(struct hf_loop *loop, int signum)
+{
+    struct signal_watch *watch;
+    HF_LIST_EACH_SAFE (watch, &loop->signal_watches, struct signal_watch, link)
+        if (watch->signum == signum) {
+            hf_signals_drop(loop->signals, signum);
+            hf_unlink(&watch->link);
+            hf_free(watch);
+        }
+}
+
+static void forget_signals(struct hf_loop *loop)
+{
+    struct signal_watch *watch;
+    while ((watch = HF_LIST_FIRST(&loop->signal_watches, struct signal_watch, link)))
+        hf_loop_off_signal(loop, watch->signum);
+    if (loop->signals)
+        (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, hf_signals_fd(loop->signals), NULL);
+    hf_signals_free(loop->signals);
 }
 
 /* --- the loop --- */
 
 struct hf_loop *hf_loop_new(void)
 {
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return NULL;
     struct hf_loop *loop = hf_new(struct hf_loop);
-    struct hf_link *lists[] = { &loop->live, &loop->always_ready, &loop->freed, &loop->signals,
-                                &loop->guests };
+    struct hf_link *lists[] = { &loop->live, &loop->always_ready, &loop->freed,
+                                &loop->signal_watches, &loop->guests };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hf_link_init(lists[i]);
-    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int error = loop->epoll < 0 ? -errno : uv_loop_init(&loop->uv);
-    if (error == 0) {
-        struct epoll_event want = { .events = EPOLLIN, .data.ptr = loop };
-        if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, uv_backend_fd(&loop->uv), &want) == 0)
-            return loop;
-        error = -errno;
-        (void)uv_loop_close(&loop->uv);
-    }
-    if (loop->epoll >= 0)
-        close(loop->epoll);
-    hf_free(loop);
-    errno = -error;
-    return NULL;
+    loop->epoll = epoll;
+    return loop;
 }
 
 void hf_loop_free(struct hf_loop *loop)
@@ -287,14 +318,7 @@ void hf_loop_free(struct hf_loop *loop)
     struct hf_guest *guest;
     while ((guest = HF_LIST_FIRST(&loop->guests, struct hf_guest, link)))
         guest->on_loop_free(guest);
-    struct signal_watch *signal;
-    HF_LIST_EACH (signal, &loop->signals, struct signal_watch, link)
-        if (!uv_is_closing((uv_handle_t *)&signal->handle))
-            uv_close((uv_handle_t *)&signal->handle, on_signal_closed);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-    const int left = uv_loop_close(&loop->uv);
-    assert(left == 0);
-    (void)left;
+    forget_signals(loop);
     close(loop->epoll);
     free_watches(&loop->live);
     free_watches(&loop->always_ready);
@@ -310,7 +334,7 @@ int hf_loop_fd(const struct hf_loop *loop)
 
 int hf_loop_timeout_ms(struct hf_loop *loop)
 {
-    if (!hf_list_empty(&loop->always_ready) || loop->is_uv_new)
+    if (!hf_list_empty(&loop->always_ready))
         return 0;
     const uint64_t next_ms = hf_timers_next(&loop->alarms);
     if (!next_ms)

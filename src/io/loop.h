@@ -1,9 +1,9 @@
 /*
  * loop.h - one event loop: descriptors, alarms, signals, and the end of a turn.
  *
- * Nothing else in the tree includes uv.h. A turn is: wait, ready descriptors, the alarms that
- * are due, the turn hook. Never blocks except in hf_loop_step(loop, true); never changes the flags
- * of a descriptor it watches; one thread per loop.
+ * A turn is: wait, ready descriptors, signals, the alarms that are due, the turn hook. Never blocks
+ * except in hf_loop_step(loop, true); never changes the flags of a descriptor it watches (they are
+ * shared with whoever gave us our stdin); one thread per loop.
  *
  * 1. Every callback is called from inside hf_loop_step(), never from another call.
  * 2. Readiness is level-triggered: a callback that leaves bytes behind is called again next turn.
@@ -58,8 +58,11 @@ void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms);
 void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);
 
 /* Takes over the disposition of `signum` for the whole process: for a program, never for a library.
- * False: errno says why. */
+ * Signals that came several times before a turn are told once. False: errno says why. */
 bool hf_loop_on_signal(struct hf_loop *loop, int signum, hf_on_loop *on_signal, void *context);
+/* This loop's callbacks for `signum` go, also from inside one of them; with the last of the process
+ * goes the handler, and what was there before is back. hf_loop_free() does it for all of them. */
+void hf_loop_off_signal(struct hf_loop *loop, int signum);
 
 /* A watch begins paused. A descriptor on which waiting makes no sense (regular file, /dev/null) is
  * ready in every turn. Errors and hang-ups come as all the events that were asked for: the next

@@ -279,7 +279,6 @@ static void on_limit(void *context)
 
 void world_open(struct world *world)
 {
-    hf_loop_free(hf_loop_new()); /* libuv keeps a pipe from its first loop on */
     *world = (struct world) { .fds_before = open_fds() };
     world->loop = hf_loop_new();
     world->client = hf_http_client_new(world->loop);

@@ -1,8 +1,13 @@
 /* test_loop.c - turns, watches, the alarm, signals. */
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "io/loop.h"
@@ -95,7 +100,6 @@ TEST(watching_does_not_change_the_flags_that_others_share)
     close(ends[1]);
 }
 
-/* The trap of uv_poll: an error came as "no events", once, and then never again. */
 TEST(an_error_or_a_hang_up_comes_as_the_event_that_was_asked_for_again_and_again)
 {
     struct seen s = { .loop = hf_loop_new() };
@@ -283,8 +287,8 @@ TEST(time_stands_still_during_a_turn_and_an_alarm_set_in_it_is_not_lost)
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     close(ends[1]);
-    spend_time_on(ends[0]);                                 /* called before libuv's timers */
-    spend_time_on(open("/dev/null", O_RDONLY | O_CLOEXEC)); /* called after them */
+    spend_time_on(ends[0]);                                 /* one that epoll waits for */
+    spend_time_on(open("/dev/null", O_RDONLY | O_CLOEXEC)); /* one that is always ready */
 }
 
 TEST(a_foreign_loop_can_drive_it_by_descriptor_and_timeout)
@@ -320,6 +324,219 @@ TEST(a_signal_becomes_a_callback_and_its_disposition_is_given_back)
     CHECK(s.signals == 1);
     hf_loop_free(s.loop);
     CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
+}
+
+/* What `kill` does when its target waits: only then is it sent. */
+static void signal_when_asleep(pid_t target, int signum)
+{
+    char path[64], state = 'R';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)target);
+    while (state != 'S') {
+        FILE *stat = fopen(path, "re");
+        if (!stat || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+            _exit(1);
+        fclose(stat);
+        sched_yield();
+    }
+    _exit(kill(target, signum) == 0 ? 0 : 1);
+}
+
+TEST(a_signal_ends_a_wait_that_nothing_else_would_end)
+{
+    struct seen s = { .loop = hf_loop_new() };
+    const pid_t self = getpid();
+    int status = -1;
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
+    CHECK(hf_loop_timeout_ms(s.loop) == -1);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0)
+        signal_when_asleep(self, SIGUSR1);
+    while (!s.signals)
+        hf_loop_step(s.loop, true);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(s.signals == 1);
+    hf_loop_free(s.loop);
+}
+
+TEST(a_signal_that_came_twice_before_a_turn_is_told_once_and_another_one_apart)
+{
+    struct seen first = { .loop = hf_loop_new() }, second = { 0 };
+    REQUIRE(hf_loop_on_signal(first.loop, SIGUSR1, on_signal, &first));
+    REQUIRE(hf_loop_on_signal(first.loop, SIGUSR2, on_signal, &second));
+    raise(SIGUSR1);
+    raise(SIGUSR1);
+    CHECK(first.signals == 0); /* called in a turn, never from the handler */
+    hf_loop_step(first.loop, false);
+    hf_loop_step(first.loop, false);
+    CHECK(first.signals == 1 && second.signals == 0);
+    raise(SIGUSR2);
+    raise(SIGUSR1);
+    hf_loop_step(first.loop, false);
+    CHECK(first.signals == 2 && second.signals == 1);
+    hf_loop_free(first.loop);
+}
+
+TEST(a_signal_reaches_a_foreign_loop_through_the_descriptor)
+{
+    struct seen s = { .loop = hf_loop_new() };
+    struct pollfd on = { .fd = hf_loop_fd(s.loop), .events = POLLIN };
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
+    CHECK(poll(&on, 1, 0) == 0 && hf_loop_timeout_ms(s.loop) == -1);
+    raise(SIGUSR1);
+    CHECK(poll(&on, 1, 0) == 1);
+    hf_loop_step(s.loop, false);
+    CHECK(s.signals == 1);
+    CHECK(poll(&on, 1, 0) == 0);
+    hf_loop_free(s.loop);
+}
+
+TEST(every_loop_that_wants_a_signal_is_told_and_the_others_are_left_alone)
+{
+    struct seen one = { .loop = hf_loop_new() }, two = { .loop = hf_loop_new() },
+                other = { .loop = hf_loop_new() };
+    REQUIRE(hf_loop_on_signal(one.loop, SIGUSR1, on_signal, &one));
+    REQUIRE(hf_loop_on_signal(two.loop, SIGUSR1, on_signal, &two));
+    REQUIRE(hf_loop_on_signal(other.loop, SIGUSR2, on_signal, &other));
+    raise(SIGUSR1);
+    hf_loop_step(one.loop, false);
+    CHECK(one.signals == 1 && two.signals == 0);
+    hf_loop_step(two.loop, false);
+    hf_loop_step(other.loop, false);
+    CHECK(two.signals == 1 && other.signals == 0);
+    hf_loop_free(one.loop);
+    raise(SIGUSR1); /* still caught */
+    hf_loop_step(two.loop, false);
+    CHECK(two.signals == 2);
+    hf_loop_free(two.loop);
+    hf_loop_free(other.loop);
+}
+
+static void turn_both_off(void *context)
+{
+    struct seen *s = context;
+    on_signal(context);
+    hf_loop_off_signal(s->loop, SIGUSR1);
+    hf_loop_off_signal(s->loop, SIGUSR2);
+}
+
+TEST(a_signal_may_be_turned_off_inside_its_own_callback_with_others_that_came_in_the_same_turn)
+{
+    struct seen s = { .loop = hf_loop_new() };
+    struct sigaction after;
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, turn_both_off, &s));
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, turn_both_off, &s));
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR2, turn_both_off, &s));
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    hf_loop_step(s.loop, false);
+    hf_loop_step(s.loop, false);
+    CHECK(s.signals == 1);
+    CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
+    CHECK(sigaction(SIGUSR2, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s)); /* and on again */
+    hf_loop_step(s.loop, false);
+    CHECK(s.signals == 1);
+    raise(SIGUSR1);
+    hf_loop_step(s.loop, false);
+    CHECK(s.signals == 2);
+    hf_loop_free(s.loop);
+}
+
+static int before_count;
+
+static void on_signal_before(int signum)
+{
+    before_count += signum == SIGUSR1;
+}
+
+static void on_signal_of_others(int signum)
+{
+    (void)signum;
+}
+
+TEST(the_handler_of_before_is_back_when_the_last_loop_lets_go)
+{
+    struct seen one = { .loop = hf_loop_new() }, two = { .loop = hf_loop_new() };
+    const struct sigaction before = { .sa_handler = on_signal_before, .sa_flags = SA_NODEFER };
+    struct sigaction after;
+    REQUIRE(sigaction(SIGUSR1, &before, NULL) == 0);
+    REQUIRE(hf_loop_on_signal(one.loop, SIGUSR1, on_signal, &one));
+    REQUIRE(hf_loop_on_signal(two.loop, SIGUSR1, on_signal, &two));
+    hf_loop_free(one.loop);
+    raise(SIGUSR1);
+    CHECK(before_count == 0);
+    hf_loop_off_signal(two.loop, SIGUSR1);
+    raise(SIGUSR1);
+    CHECK(before_count == 1);
+    CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && (after.sa_flags & SA_NODEFER));
+    hf_loop_free(two.loop);
+    (void)signal(SIGUSR1, SIG_DFL);
+}
+
+TEST(a_handler_that_somebody_put_over_ours_stays_when_we_let_go)
+{
+    struct seen s = { .loop = hf_loop_new() };
+    struct sigaction after;
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
+    (void)signal(SIGUSR1, on_signal_of_others);
+    hf_loop_free(s.loop);
+    CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && after.sa_handler == on_signal_of_others);
+    (void)signal(SIGUSR1, SIG_DFL);
+}
+
+/* Calls `fill` with each eventfd of this process; returns how many descriptors it has in all. */
+static int each_eventfd(void (*fill)(int fd))
+{
+    int count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    for (struct dirent *entry; (entry = readdir(all));) {
+        char target[64] = "";
+        count++;
+        if (readlinkat(dirfd(all), entry->d_name, target, sizeof target - 1) > 0 && fill &&
+            strcmp(target, "anon_inode:[eventfd]") == 0)
+            fill(atoi(entry->d_name));
+    }
+    closedir(all);
+    return count;
+}
+
+static void fill_eventfd(int fd)
+{
+    CHECK(eventfd_write(fd, UINT64_MAX - 1) == 0);
+}
+
+TEST(a_signal_leaves_errno_alone_and_is_told_even_if_its_handler_cannot_write)
+{
+    struct seen s = { .loop = hf_loop_new() };
+    REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
+    (void)each_eventfd(fill_eventfd);
+    errno = EILSEQ;
+    raise(SIGUSR1);
+    CHECK(errno == EILSEQ);
+    hf_loop_step(s.loop, false);
+    CHECK(s.signals == 1);
+    hf_loop_free(s.loop);
+}
+
+TEST(loops_that_come_and_go_use_the_same_descriptor_for_signals_again)
+{
+    int before = 0;
+    for (int i = 0; i < 50; i++) {
+        struct seen s = { .loop = hf_loop_new() };
+        REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
+        raise(SIGUSR1); /* and is gone before its turn: the next owner must not hear of it */
+        CHECK(s.signals == 0);
+        hf_loop_free(s.loop);
+        if (i == 0)
+            before = each_eventfd(NULL);
+    }
+    CHECK(each_eventfd(NULL) == before);
+    struct seen last = { .loop = hf_loop_new() };
+    REQUIRE(hf_loop_on_signal(last.loop, SIGUSR1, on_signal, &last));
+    hf_loop_step(last.loop, false);
+    CHECK(last.signals == 0);
+    hf_loop_free(last.loop);
 }
 
 struct visitor {

@@ -201,7 +201,7 @@ TEST(a_server_starts_also_when_our_own_standard_descriptors_are_closed)
 {
     struct world w;
     int saved[3];
-    begin(&w); /* libuv itself aborts without them */
+    begin(&w);
     fflush(stdout);
     for (int fd = 0; fd < 3; fd++) {
         saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
