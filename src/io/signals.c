@@ -96,15 +96,10 @@ int hf_signals_fd(const struct hf_signals *signals)
 }
 
 /* Wanted before the handler is there: the first signal counts. */
-bool hf_signals_want(struct hf_signals *signals, int signum)
+static bool want(struct hf_signals *signals, int signum)
 {
-    if (signum < 1 || signum >= HF_SIGNALS_END) {
-        errno = EINVAL;
-        return false;
-    }
     struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
     sigfillset(&ours.sa_mask);
-    pthread_mutex_lock(&lock);
     if (atomic_fetch_add(&signals->wanted[signum], 1) == 0)
         atomic_store(&signals->has_come[signum], false); /* meant for an earlier owner */
     const bool is_ours = users[signum] > 0 || sigaction(signum, &ours, &before[signum]) == 0;
@@ -112,6 +107,17 @@ bool hf_signals_want(struct hf_signals *signals, int signum)
         users[signum]++;
     else
         atomic_fetch_sub(&signals->wanted[signum], 1);
+    return is_ours;
+}
+
+bool hf_signals_want(struct hf_signals *signals, int signum)
+{
+    if (signum <= 0 || signum >= HF_SIGNALS_END) {
+        errno = EINVAL;
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    const bool is_ours = want(signals, signum);
     pthread_mutex_unlock(&lock);
     return is_ours;
 }

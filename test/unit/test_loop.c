@@ -318,6 +318,8 @@ TEST(a_signal_becomes_a_callback_and_its_disposition_is_given_back)
     struct sigaction after;
     REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
     CHECK(!hf_loop_on_signal(s.loop, SIGKILL, on_signal, &s));
+    CHECK(!hf_loop_on_signal(s.loop, 0, on_signal, &s) && errno == EINVAL);
+    CHECK(!hf_loop_on_signal(s.loop, NSIG, on_signal, &s) && errno == EINVAL);
     kill(getpid(), SIGUSR1);
     while (!s.signals)
         hf_loop_step(s.loop, true);
