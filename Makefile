@@ -1,22 +1,29 @@
 # Everything goes through these targets; `make` alone says what they are.
-BUILD := build
-SAN   := build/san
-N     ?= 1000
+BUILD   := build
+SAN     := $(BUILD)/san
+N       ?= 1000
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Warnings are errors here and not for a packager, whose compiler may know more of them than ours.
+MESON_FLAGS ?= -Dwerror=true -Dbench=true
 
-.PHONY: help setup setup-test build san run test bench bench-scale bench-turns fuzz kills mutants lint format clean
+.PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-turns fuzz kills mutants lint install uninstall format clean
 
 help:
-	@echo 'make run      install what is needed, build, show holdfast at work, then serve'
-	@echo 'make test     install what is needed, build, and run every test'
-	@echo 'make build    build $(BUILD)/holdfast'
-	@echo 'make bench    speed beside a byte relay and beside other proxies, in one run'
+	@echo 'make run        install what is needed, build, show holdfast at work, then serve'
+	@echo 'make test       install what is needed, build, and run every test'
+	@echo 'make setup      install what is needed for building (Debian; elsewhere see docs/PACKAGING.md)'
+	@echo 'make build      build $(BUILD)/holdfast'
+	@echo 'make install    put it under PREFIX ($(PREFIX)), in DESTDIR if given; `make uninstall` takes it away'
+	@echo 'make sim        100,000 seeds of the simulator (`make test` runs 20,000)'
+	@echo 'make bench      speed beside a byte relay and beside other proxies, in one run'
 	@echo 'make bench-scale  many sessions, and a long queue of calls: does one cost more among many?'
 	@echo 'make bench-turns BASE=DIR  what a call costs here, beside the build in DIR'
-	@echo 'make fuzz     fuzz each parser for a minute'
-	@echo 'make kills    N=1000 kills -9 under load'
-	@echo 'make mutants  break each promise on purpose and see a test fail'
-	@echo 'make lint     layout, architecture, clang-tidy, cppcheck, both compilers'
-	@echo 'make clean    remove $(BUILD)/'
+	@echo 'make fuzz       fuzz each parser for a minute'
+	@echo 'make kills      N=1000 kills -9 under load'
+	@echo 'make mutants    break each promise on purpose and see a test fail'
+	@echo 'make lint       layout, both compilers, cppcheck, clang-tidy with its analyzer (`make test` runs it without)'
+	@echo 'make clean      remove $(BUILD)/'
 
 setup:
 	@scripts/setup build
@@ -27,17 +34,26 @@ setup-test:
 $(BUILD)/build.ninja:
 	@echo 'building into $(BUILD)/: half a minute the first time'
 	@mkdir -p $(BUILD)
-	@meson setup $(BUILD) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
+	@meson setup $(BUILD) -Dprefix=$(PREFIX) $(MESON_FLAGS) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 $(SAN)/build.ninja: | $(BUILD)/build.ninja
-	@meson setup $(SAN) -Doptimization=2 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
+	@meson setup $(SAN) -Dwerror=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
 build: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
-san: setup $(SAN)/build.ninja
-	@ninja -C $(SAN) --quiet
+# What the tests need: a few programs as they are shipped, all others with sanitizers.
+build-tests: $(BUILD)/build.ninja $(SAN)/build.ninja
+	@ninja -C $(BUILD) --quiet all helpers
+	@ninja -C $(SAN) --quiet holdfast unit-tests helpers
+
+# No package is installed here, so that it can be run as root after `make build`.
+install: $(BUILD)/build.ninja
+	@scripts/install put $(BUILD) '$(PREFIX)' '$(DESTDIR)'
+
+uninstall: $(BUILD)/build.ninja
+	@scripts/install away $(BUILD) '$(PREFIX)' '$(DESTDIR)'
 
 run: build
 	@mkdir -p $(BUILD)/run
@@ -48,8 +64,13 @@ run: build
 	@exec $(BUILD)/holdfast serve -c $(BUILD)/run/config.json --log-level warn
 
 test: setup-test
-	@$(MAKE) --no-print-directory build san
+	@$(MAKE) --no-print-directory build-tests
 	@scripts/run-tests.py
+
+sim: setup
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet test/test_sim
+	@$(BUILD)/test/test_sim --seeds 1-100000
 
 bench: setup-test
 	@$(MAKE) --no-print-directory build
@@ -67,10 +88,11 @@ bench-turns: build
 	@bench/turns '$(BASE)/holdfast' $(BUILD)/holdfast
 
 mutants: setup-test
+	@$(MAKE) --no-print-directory build-tests
 	@scripts/mutants
 
 kills: setup-test
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build-tests
 	@KILLS=$(N) test/suites/kills
 
 fuzz: setup-test

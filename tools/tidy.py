@@ -96,7 +96,8 @@ for path in subprocess.run(["git", "ls-files", "src", "include", "test", "exampl
     if path.endswith((".c", ".h")) and os.path.exists(path):
         check(path)
 # Constant tables are fine; anything in .data or .bss is state that no engine owns.
-listing = subprocess.run("objdump -t build/libholdfast.a", shell=True, stdout=subprocess.PIPE, text=True).stdout
+archive = os.path.join(os.environ.get("HOLDFAST_BUILD", "build"), "libholdfast.a")
+listing = subprocess.run(["objdump", "-t", archive], stdout=subprocess.PIPE, text=True).stdout
 member = ""
 for line in listing.split("\n"):
     if ":     file format" in line:
@@ -104,7 +105,7 @@ for line in listing.split("\n"):
     elif member.startswith(("src_core_", "src_wire_")) and re.search(r" O \.(data|bss)\t", line):
         problem("the_core_has_no_globals", member, line.split()[-1])
 if "src_core_" not in listing:
-    problem("the_core_has_no_globals", "build/libholdfast.a", "cannot be read")
+    problem("the_core_has_no_globals", archive, "cannot be read")
 
 for number, rule in enumerate(RULES, 1):
     for text in problems.get(rule, []):
