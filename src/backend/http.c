@@ -55,7 +55,7 @@ static void on_sending(void *context)
 {
     struct exchange *exchange = context;
     struct hf_shell *shell = exchange->distant->shell;
-    hf_post_sending(exchange->post, hf_shell_now(shell));
+    hf_post_sending(exchange->post, hf_shell_time(shell));
     hf_shell_pump(shell);
 }
 
@@ -133,7 +133,7 @@ static void on_head(void *context, int status)
         exchange->sse = hf_sse_new(exchange->distant->message_max);
     exchange->retry_after_ms = retry_after(exchange->fetch);
     hf_post_head(exchange->post, status, is_stream,
-                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_now(shell));
+                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_time(shell));
     hf_shell_pump(shell);
 }
 
@@ -141,7 +141,7 @@ static void take_endpoint(struct exchange *exchange, struct hf_span where)
 {
     char *url = elsewhere(exchange->distant, where);
     if (url)
-        hf_post_endpoint(exchange->post, hf_span_of(url), hf_shell_now(exchange->distant->shell));
+        hf_post_endpoint(exchange->post, hf_span_of(url), hf_shell_time(exchange->distant->shell));
     hf_free(url);
 }
 
@@ -153,7 +153,7 @@ static void take_event(struct exchange *exchange, const struct hf_sse_event *eve
     if (hf_span_is(event->name, "endpoint"))
         take_endpoint(exchange, event->data);
     else if (event->data.n)
-        hf_post_message(exchange->post, event->data, hf_shell_now(shell));
+        hf_post_message(exchange->post, event->data, hf_shell_time(shell));
 }
 
 static void take_events(struct exchange *exchange, struct hf_span bytes)
@@ -165,7 +165,7 @@ static void take_events(struct exchange *exchange, struct hf_span bytes)
         case HF_SSE_NONE: return;
         case HF_SSE_EVENT: take_event(exchange, &event); break;
         case HF_SSE_OVER:
-            hf_post_message_over(exchange->post, hf_sse_over(exchange->sse), hf_shell_now(shell));
+            hf_post_message_over(exchange->post, hf_sse_over(exchange->sse), hf_shell_time(shell));
             break;
         }
         hf_shell_pump(shell);
@@ -215,7 +215,7 @@ static void on_over(void *context, const struct hf_fetch_end *end)
         return;
     }
     struct hf_shell *shell = exchange->distant->shell;
-    const uint64_t now = hf_shell_now(shell);
+    const struct hf_now now = hf_shell_time(shell);
     exchange->fetch = NULL;
     if (end->is_whole && exchange->is_over_limit)
         hf_post_message_over(exchange->post, &exchange->skim, now);
@@ -355,9 +355,9 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
     struct hf_err err;
     distant->peer = hf_peer_new(client, &spec, &err);
     if (distant->peer)
-        hf_runtime_started(runtime, 0, hf_shell_now(shell));
+        hf_runtime_started(runtime, 0, hf_shell_time(shell));
     else
-        hf_runtime_no_exec(runtime, err.text, hf_shell_now(shell));
+        hf_runtime_no_exec(runtime, err.text, hf_shell_time(shell));
     return distant;
 }
 

@@ -52,7 +52,7 @@ static void on_started(void *context, pid_t pid)
 {
     struct hf_child *child = context;
     child->fate = hf_fate_open(pid);
-    hf_runtime_started(child->runtime, pid, hf_shell_now(child->shell));
+    hf_runtime_started(child->runtime, pid, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
@@ -61,21 +61,21 @@ static void on_exec_failed(void *context, int error, const char *what)
     struct hf_child *child = context;
     char why[200];
     (void)snprintf(why, sizeof why, "%s: %s", what, strerror(error));
-    hf_runtime_no_exec(child->runtime, why, hf_shell_now(child->shell));
+    hf_runtime_no_exec(child->runtime, why, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
 static void on_exited(void *context, int wait_status)
 {
     struct hf_child *child = context;
-    hf_runtime_exited(child->runtime, wait_status, hf_shell_now(child->shell));
+    hf_runtime_exited(child->runtime, wait_status, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
 static void on_all_gone(void *context)
 {
     struct hf_child *child = context;
-    hf_runtime_tree_gone(child->runtime, hf_shell_now(child->shell));
+    hf_runtime_tree_gone(child->runtime, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
@@ -105,7 +105,7 @@ static void take_lines(struct hf_child *child, bool is_end)
 {
     for (;;) {
         struct hf_span line;
-        const uint64_t now = hf_shell_now(child->shell);
+        const struct hf_now now = hf_shell_time(child->shell);
         switch (is_end ? hf_lines_last(&child->out_lines, &line)
                        : hf_lines_next(&child->out_lines, &line)) {
         case HF_LINE_NONE: return;
@@ -133,7 +133,7 @@ static void on_stdout(void *context, unsigned events)
         if (result == HF_IO_DONE) {
             hf_lines_added(&child->out_lines, got);
             child->last_alive_us = clock_us();
-            hf_runtime_bytes_came(child->runtime, hf_shell_now(child->shell));
+            hf_runtime_bytes_came(child->runtime, hf_shell_time(child->shell));
             take_lines(child, false);
             if (got < room)
                 return;
@@ -143,7 +143,7 @@ static void on_stdout(void *context, unsigned events)
         if (!child->out_watch)
             return;
         stop_watching(&child->out_watch);
-        hf_runtime_silent(child->runtime, hf_shell_now(child->shell));
+        hf_runtime_silent(child->runtime, hf_shell_time(child->shell));
         hf_shell_pump(child->shell);
     }
 }
@@ -192,7 +192,7 @@ static void write_out(struct hf_child *child)
         /* An error here means that the server is going; its exit says so, not this write. */
         if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE) {
             child->last_alive_us = clock_us();
-            hf_runtime_wrote(child->runtime, written, hf_shell_now(child->shell));
+            hf_runtime_wrote(child->runtime, written, hf_shell_time(child->shell));
         }
         if (written < total) {
             hf_watch_set(child->in_watch, HF_WRITABLE);
@@ -249,7 +249,7 @@ void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
         if (child->in_watch)
             hf_watch_set(child->in_watch, 0);
         hf_runtime_stolen(child->runtime, child->proc ? hf_proc_steal(child->proc) : 0,
-                          hf_shell_now(child->shell));
+                          hf_shell_time(child->shell));
         break;
     case HF_DO_CLOSE_STDIN: close_stdin(child); break;
     case HF_DO_TERM:
@@ -314,7 +314,7 @@ struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runti
     if (child->proc)
         watch_all(child);
     else
-        hf_runtime_no_exec(runtime, err.text, hf_shell_now(shell));
+        hf_runtime_no_exec(runtime, err.text, hf_shell_time(shell));
     hf_env_free(env);
     hf_free(argv);
     return child;

@@ -150,6 +150,8 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
         .is_parked = hf_call_is_parked(call),
         .outcome = answer->outcome,
         .code = answer->code,
+        .came_wall_ms = call->came_wall_ms,
+        .ended_wall_ms = engine->wall_ms,
     };
     engine->on_answer(engine->on_answer_context, &facts);
 }

@@ -134,6 +134,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in)
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
     call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
     call->via = in->via;
+    call->came_wall_ms = engine->wall_ms;
     call->is_modern = in->is_modern;
     if (call->is_modern) {
         const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));

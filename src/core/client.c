@@ -471,21 +471,21 @@ static unsigned take_message(struct hf_session *session, const struct hf_origin 
 }
 
 unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,
-                                 const struct hf_origin *origin, uint64_t now_ms)
+                                 const struct hf_origin *origin, struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     return take_message(session, origin, text);
 }
 
-void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms)
+void hf_session_message(struct hf_session *session, struct hf_span text, struct hf_now now)
 {
-    (void)hf_session_message_from(session, text, &(struct hf_origin) { 0 }, now_ms);
+    (void)hf_session_message_from(session, text, &(struct hf_origin) { 0 }, now);
 }
 
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
-                             uint64_t now_ms)
+                             struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     const struct hf_span id = hf_json_skim_id(skim);
     const struct hf_incoming in = { .session = session,
                                     .id = id.n ? id : (struct hf_span) { NULL, 0 } };

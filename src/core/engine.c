@@ -158,17 +158,17 @@ static void fire(struct hf_timer *timer)
     }
 }
 
-void hf_engine_tick(struct hf_engine *engine, uint64_t now_ms)
+void hf_engine_tick(struct hf_engine *engine, struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     struct hf_timer *timer;
-    while ((timer = hf_timers_pop(&engine->timers, now_ms)))
+    while ((timer = hf_timers_pop(&engine->timers, now.mono_ms)))
         fire(timer);
 }
 
-void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
+void hf_engine_stop(struct hf_engine *engine, struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     engine->is_stopping = true;
     hf_seam_let_all_go(engine);
     struct hf_session *session;
@@ -178,7 +178,7 @@ void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms)
     }
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
-        hf_server_op(server, HF_OP_REMOVE, now_ms);
+        hf_server_op(server, HF_OP_REMOVE, now);
 }
 
 bool hf_engine_is_stopped(const struct hf_engine *engine)
@@ -193,7 +193,7 @@ void hf_engine_free(struct hf_engine *engine)
         return;
     struct hf_session *session;
     HF_LIST_EACH_SAFE (session, &engine->sessions, struct hf_session, link)
-        hf_session_close(session, engine->now_ms);
+        hf_session_close(session, (struct hf_now) { engine->now_ms, engine->wall_ms });
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
         hf_server_destroy(server);

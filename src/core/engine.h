@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/now.h"
 #include "core/evidence.h"
 #include "core/runtime.h"
 #include "core/seal.h"
@@ -111,6 +112,7 @@ struct hf_call_record {
     bool is_parked;    /* its client was answered with a question before, and comes back for this */
     unsigned outcome;  /* enum hf_outcome */
     int code;          /* of the error it was answered with; 0: none */
+    uint64_t came_wall_ms, ended_wall_ms; /* for people: milliseconds since 1970 */
 };
 typedef void (*hf_answer_hook)(void *context, const struct hf_call_record *record);
 void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *context);
@@ -119,16 +121,17 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
 
 /* From now on every tools/call asks for leave at that seam. False: nobody gives it any more, and
  * what waits for it goes on at once: refused before dispatch, an answer as it is. */
-void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_used, uint64_t now_ms);
+void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_used,
+                        struct hf_now now);
 /* `refusal`: why the call must not be sent, for machines; NULL: it may. An answer leaves in any
  * case. A ticket whose call has ended meanwhile is ignored. */
 void hf_engine_give_leave(struct hf_engine *engine, enum hf_seam seam, uint64_t ticket,
-                          const char *refusal, uint64_t now_ms);
+                          const char *refusal, struct hf_now now);
 
 /* ---- time ---- */
 
 uint64_t hf_engine_next_ms(const struct hf_engine *engine); /* when to tick next; 0: no need */
-void hf_engine_tick(struct hf_engine *engine, uint64_t now_ms);
+void hf_engine_tick(struct hf_engine *engine, struct hf_now now);
 
 /* ---- servers and what operators do with them ---- */
 
@@ -150,11 +153,11 @@ struct hf_server_spec {
 };
 
 struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server_spec *spec,
-                                uint64_t now_ms);
+                                struct hf_now now);
 struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name);
 /* Same server, other settings: takes effect by a restart where it matters. */
 void hf_server_change(struct hf_server *server, const struct hf_server_spec *spec, bool restart,
-                      uint64_t now_ms);
+                      struct hf_now now);
 
 /* `run`: it is greeted with the one client's own initialize, once that has come. To be said before
  * the first event of its runtime. */
@@ -162,7 +165,7 @@ void hf_server_set_clients_own(struct hf_server *server);
 
 enum hf_op { HF_OP_ENABLE, HF_OP_DISABLE, HF_OP_RESTART, HF_OP_RECONNECT, HF_OP_REMOVE };
 /* False: refused, because it is switched off (restart and reconnect only). */
-bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms);
+bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now);
 
 struct hf_server_status {
     const char *name;
@@ -191,20 +194,20 @@ bool hf_runtime_is_remote(const struct hf_runtime *runtime);
 uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
 enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime);
 
-void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms);
-void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, uint64_t now_ms);
-void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms);
+void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now);
+void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, struct hf_now now);
+void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now);
 void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
-                          uint64_t now_ms);
-void hf_runtime_bytes_came(struct hf_runtime *runtime, uint64_t now_ms); /* once per read */
+                          struct hf_now now);
+void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now); /* once per read */
 void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line);
-void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms); /* EOF of its stdout */
-void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now_ms);
-void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms);
-void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t now_ms);
+void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now); /* EOF of its stdout */
+void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_now now);
+void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now);
+void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, struct hf_now now);
 /* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
 size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
-void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms);
+void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now);
 /* Whether it was sent a request that it has not answered. */
 bool hf_runtime_is_owed(const struct hf_runtime *runtime);
 
@@ -235,15 +238,15 @@ void hf_post_set_shell(struct hf_post *post, void *shell);
 
 /* A remote runtime can be used: hf_runtime_started with pid 0. What the shell then sees of a post,
  * in this order; after OVER, and after HF_DO_ABORT, the post is no more. */
-void hf_post_sending(struct hf_post *post, uint64_t now_ms); /* from now on bytes may leave us */
+void hf_post_sending(struct hf_post *post, struct hf_now now); /* from now on bytes may leave us */
 void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
-                  uint64_t now_ms); /* session_id.p NULL: none given */
-void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms);
-void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, uint64_t now_ms);
+                  struct hf_now now); /* session_id.p NULL: none given */
+void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now);
+void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now);
 /* The stream can be resumed from here; retry_ms -1: the server did not say when. */
 void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms);
 /* HTTP+SSE: where messages are to be sent; already made absolute, and of the same origin. */
-void hf_post_endpoint(struct hf_post *post, struct hf_span url, uint64_t now_ms);
+void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now now);
 struct hf_post_end {
     enum hf_sent sent;
     int status;             /* 0: no whole head came */
@@ -251,8 +254,8 @@ struct hf_post_end {
     int64_t retry_after_ms; /* -1: the server did not say */
     const char *why;        /* for people, if it is not whole */
 };
-void hf_post_over(struct hf_post *post, const struct hf_post_end *end, uint64_t now_ms);
-void hf_runtime_hung_up(struct hf_runtime *runtime, uint64_t now_ms);
+void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now);
+void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now);
 
 /* ---- clients ---- */
 
@@ -273,9 +276,9 @@ void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
 
 /* `only` NULL: all servers, under prefixed names. Else that one, under its own names. */
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
-                                   uint64_t now_ms);
+                                   struct hf_now now);
 void *hf_session_shell(const struct hf_session *session);
-void hf_session_message(struct hf_session *session, struct hf_span text, uint64_t now_ms);
+void hf_session_message(struct hf_session *session, struct hf_span text, struct hf_now now);
 /* What a front knows of a message beside its text. */
 struct hf_origin {
     /* Whatever the front wants to hear again with everything that belongs to the requests of this
@@ -286,28 +289,28 @@ struct hf_origin {
 };
 /* Returns how many answers it will get; some may be among the effects already. */
 unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,
-                                 const struct hf_origin *origin, uint64_t now_ms);
+                                 const struct hf_origin *origin, struct hf_now now);
 /* Whoever waited for these answers is gone: what was not sent yet never will be, and is answered
  * so; the rest goes on. */
-void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms);
+void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now);
 /* Closing the stream of a modern request is how its client cancels it: every request of `via` is
  * cancelled, also at its server. */
-void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms);
+void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct hf_now now);
 /* The protocol version of its initialize as it was answered; NULL before that. */
 const char *hf_session_version(const struct hf_session *session);
 bool hf_version_is_known(struct hf_span version); /* one that an initialize can agree on */
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
-                             uint64_t now_ms);
+                             struct hf_now now);
 /* It will send nothing more, but still reads: everything it asked is answered first. */
-void hf_session_finish(struct hf_session *session, uint64_t now_ms);
+void hf_session_finish(struct hf_session *session, struct hf_now now);
 bool hf_session_is_settled(const struct hf_session *session); /* finished, and nothing is open */
 /* Its front closes it next, and the client still reads: whatever it asked for is answered, and
  * cancelled where it was sent. */
-void hf_session_give_up(struct hf_session *session, uint64_t now_ms);
-void hf_session_close(struct hf_session *session, uint64_t now_ms); /* it is gone */
+void hf_session_give_up(struct hf_session *session, struct hf_now now);
+void hf_session_close(struct hf_session *session, struct hf_now now); /* it is gone */
 
 /* Waiting calls are answered now, dispatched ones have drainMs; then every server is removed. */
-void hf_engine_stop(struct hf_engine *engine, uint64_t now_ms);
+void hf_engine_stop(struct hf_engine *engine, struct hf_now now);
 bool hf_engine_is_stopped(const struct hf_engine *engine); /* no runtime is left */
 
 #endif

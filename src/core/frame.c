@@ -175,10 +175,10 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
         hf_call_written(call);
 }
 
-void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms)
+void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     assert(!runtime->is_frozen);
     while (n > 0) {
         struct hf_frame *frame = HF_LIST_FIRST(&runtime->out, struct hf_frame, link);
@@ -193,12 +193,13 @@ void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, uint64_t now_ms)
         if (frame->sent == frame->length)
             finish_frame(runtime, frame);
     }
-    runtime->last_write_ms = now_ms;
+    runtime->last_write_ms = now.mono_ms;
     if (hf_list_empty(&runtime->out)) {
         runtime->write_wanted = false;
         hf_timer_clear(&engine->timers, &runtime->stall);
     } else {
-        hf_timer_set(&engine->timers, &runtime->stall, now_ms + runtime->server->settings.stall_ms);
+        hf_timer_set(&engine->timers, &runtime->stall,
+                     now.mono_ms + runtime->server->settings.stall_ms);
     }
 }
 

@@ -12,9 +12,10 @@ void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf
              uint64_t generation, const char *format, ...) HF_PRINTF(5, 6);
 void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p);
 double hf_random_share(struct hf_engine *engine); /* [0, 1) */
-static inline void hf_set_now(struct hf_engine *engine, uint64_t now_ms)
+static inline void hf_set_now(struct hf_engine *engine, struct hf_now now)
 {
-    engine->now_ms = now_ms;
+    engine->now_ms = now.mono_ms;
+    engine->wall_ms = now.wall_ms;
 }
 
 /* reviews.c: looked at again when the event is handled */

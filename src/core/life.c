@@ -195,10 +195,10 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
         hf_hello_begin(runtime);
 }
 
-void hf_runtime_started(struct hf_runtime *runtime, long pid, uint64_t now_ms)
+void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     runtime->pid = pid;
     runtime->is_started = true;
     if (!runtime->is_remote)
@@ -288,9 +288,9 @@ static void maybe_over(struct hf_runtime *runtime)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
 }
 
-void hf_runtime_silent(struct hf_runtime *runtime, uint64_t now_ms)
+void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     if (runtime->is_silent || runtime->machine.state == HF_RUNTIME_GONE)
         return;
     runtime->is_silent = true;
@@ -311,10 +311,10 @@ static void describe_exit(struct hf_runtime *runtime)
         hf_server_reason(runtime->server, "exited with status %d", WEXITSTATUS(status));
 }
 
-void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now_ms)
+void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     if (runtime->has_exited || runtime->machine.state == HF_RUNTIME_GONE)
         return;
     runtime->has_exited = true;
@@ -330,13 +330,14 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, uint64_t now
     if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here EOF is waited for, not exit */
         hf_timer_clear(&engine->timers, &runtime->stay);
     if (!runtime->is_silent)
-        hf_timer_set(&engine->timers, &runtime->eof, now_ms + runtime->server->settings.eof_ms);
+        hf_timer_set(&engine->timers, &runtime->eof,
+                     now.mono_ms + runtime->server->settings.eof_ms);
     maybe_over(runtime);
 }
 
-void hf_runtime_hung_up(struct hf_runtime *runtime, uint64_t now_ms)
+void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     if (runtime->machine.state == HF_RUNTIME_GONE)
         return;
     runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
@@ -344,17 +345,17 @@ void hf_runtime_hung_up(struct hf_runtime *runtime, uint64_t now_ms)
     maybe_over(runtime);
 }
 
-void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, uint64_t now_ms)
+void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     assert(runtime->is_frozen);
     runtime->taken_back = taken_back < 0 ? 0 : taken_back;
     maybe_settle(runtime);
 }
 
-void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms)
+void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     runtime->is_tree_gone = true;
     if (runtime->machine.state != HF_RUNTIME_KILLING) {
         if (runtime->machine.state != HF_RUNTIME_GONE)
@@ -366,13 +367,13 @@ void hf_runtime_tree_gone(struct hf_runtime *runtime, uint64_t now_ms)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
     else
         hf_timer_set(&runtime->server->engine->timers, &runtime->eof,
-                     now_ms + runtime->server->settings.eof_ms);
+                     now.mono_ms + runtime->server->settings.eof_ms);
 }
 
-void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, uint64_t now_ms)
+void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     struct hf_slot *slot = runtime->slot;
     const bool was_attempt = runtime == slot->attempt;
     hf_server_reason(runtime->server, "could not start: %s", why);
@@ -501,10 +502,10 @@ enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime)
     return runtime->machine.state;
 }
 
-void hf_runtime_bytes_came(struct hf_runtime *runtime, uint64_t now_ms)
+void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
-    runtime->last_byte_ms = now_ms;
+    hf_set_now(runtime->server->engine, now);
+    runtime->last_byte_ms = now.mono_ms;
     hf_probe_sign_of_life(runtime);
 }
 

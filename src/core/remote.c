@@ -285,15 +285,15 @@ void hf_remote_switched_off(struct hf_runtime *runtime)
 
 /* ---- what the shell saw ---- */
 
-void hf_post_sending(struct hf_post *post, uint64_t now_ms)
+void hf_post_sending(struct hf_post *post, struct hf_now now)
 {
     struct hf_call *call = post->call;
-    hf_set_now(post->runtime->server->engine, now_ms);
+    hf_set_now(post->runtime->server->engine, now);
     if (!call || call->stage != HF_CALL_QUEUED)
         return;
     hf_call_set_stage(call, HF_CALL_SENT);
-    call->waited_ms += now_ms - call->dispatched_ms;
-    call->dispatched_ms = now_ms;
+    call->waited_ms += now.mono_ms - call->dispatched_ms;
+    call->dispatched_ms = now.mono_ms;
     call->extent = (struct hf_extent) { .begun = true };
     call->history.sends++;
     hf_call_arm(call);
@@ -310,14 +310,14 @@ static void take_session_id(struct hf_post *post, struct hf_span session_id)
 }
 
 void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
-                  uint64_t now_ms)
+                  struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_remote *remote = &runtime->remote;
-    hf_runtime_bytes_came(runtime, now_ms);
+    hf_runtime_bytes_came(runtime, now);
     post->status = status;
     post->is_stream = is_stream;
-    post->opened_ms = now_ms;
+    post->opened_ms = now.mono_ms;
     if (status < 200 || status > 299)
         return;
     if (post == remote->initialized) { /* it has arrived, whatever else comes of it */
@@ -355,10 +355,10 @@ static bool is_response_to(const struct hf_post *post, struct hf_span text, unsi
            hf_id_said(msg.id, &id) && (uint64_t)id == call->id;
 }
 
-void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms)
+void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
-    hf_runtime_bytes_came(runtime, now_ms);
+    hf_runtime_bytes_came(runtime, now);
     post->has_progressed = true;
     text = hf_without_mark(text);
     if (post->status >= 300 &&
@@ -367,9 +367,9 @@ void hf_post_message(struct hf_post *post, struct hf_span text, uint64_t now_ms)
     hf_take_message(runtime, post->call, text);
 }
 
-void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, uint64_t now_ms)
+void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now)
 {
-    hf_runtime_bytes_came(post->runtime, now_ms);
+    hf_runtime_bytes_came(post->runtime, now);
     if (post->status < 300)
         hf_take_over(post->runtime, skim);
 }
@@ -389,11 +389,11 @@ void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_m
                                                       : retry_ms;
 }
 
-void hf_post_endpoint(struct hf_post *post, struct hf_span url, uint64_t now_ms)
+void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_remote *remote = &runtime->remote;
-    hf_runtime_bytes_came(runtime, now_ms);
+    hf_runtime_bytes_came(runtime, now);
     if (post != remote->listen || !remote->is_sse || remote->endpoint)
         return;
     remote->endpoint = hf_span_dup(url);

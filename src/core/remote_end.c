@@ -223,16 +223,16 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         judge(call, end, session, had_session);
 }
 
-void hf_post_over(struct hf_post *post, const struct hf_post_end *end, uint64_t now_ms)
+void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     post->status = end->status;
     assert(post->is_begun);
     post->is_begun = false;
     if (post->verb == HF_POST_GOODBYE) {
         hf_post_abort(post);
-        hf_runtime_hung_up(runtime, now_ms);
+        hf_runtime_hung_up(runtime, now);
         return;
     }
     if (post->verb == HF_POST_LISTEN) {

@@ -136,9 +136,9 @@ static void leave_to_dispatch(struct hf_call *call, const char *refusal)
 }
 
 void hf_engine_give_leave(struct hf_engine *engine, enum hf_seam seam, uint64_t ticket,
-                          const char *refusal, uint64_t now_ms)
+                          const char *refusal, struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     struct hf_call *call = hf_call_at(engine, ticket);
     if (call && seam == HF_SEAM_DISPATCH && call->stage == HF_CALL_CLEARING)
         leave_to_dispatch(call, refusal);
@@ -158,9 +158,10 @@ static void refuse_all_clearing(struct hf_engine *engine)
     }
 }
 
-void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_used, uint64_t now_ms)
+void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_used,
+                        struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     engine->uses_seam[seam] = is_used;
     if (!is_used && seam == HF_SEAM_DISPATCH)
         refuse_all_clearing(engine);

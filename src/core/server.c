@@ -52,9 +52,9 @@ static char *prefix_of(const char *name)
 }
 
 struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server_spec *spec,
-                                uint64_t now_ms)
+                                struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     struct hf_server *server = hf_new(struct hf_server);
     server->engine = engine;
     server->name = hf_strdup(spec->name);
@@ -299,11 +299,11 @@ static void end_its_listeners(const struct hf_server *server)
     }
 }
 
-bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
+bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
 {
     struct hf_engine *engine = server->engine;
     static const char *const names[] = { "enable", "disable", "restart", "reconnect", "remove" };
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     if (server->is_removed)
         return false;
     hf_note(engine, HF_NOTE_INFO, server, server->generation, "asked %s", names[op]);
@@ -330,9 +330,9 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, uint64_t now_ms)
 }
 
 void hf_server_change(struct hf_server *server, const struct hf_server_spec *spec, bool restart,
-                      uint64_t now_ms)
+                      struct hf_now now)
 {
-    hf_set_now(server->engine, now_ms);
+    hf_set_now(server->engine, now);
     struct hf_rule_set rules;
     hf_rules_set(&rules, spec);
     const bool names_change =
@@ -354,7 +354,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
         hf_slot_mark(slot); /* there may be more places now */
     }
     if (restart && server->wanted)
-        (void)hf_server_op(server, HF_OP_RESTART, now_ms);
+        (void)hf_server_op(server, HF_OP_RESTART, now);
 }
 
 /* ---- facts ---- */

@@ -5,9 +5,9 @@
 enum { REMEMBERED_LEAST = 16 << 20 };
 
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
-                                   uint64_t now_ms)
+                                   struct hf_now now)
 {
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     struct hf_session *session = hf_new(struct hf_session);
     session->engine = engine;
     session->number = ++engine->serial;
@@ -105,9 +105,9 @@ void hf_uses_forget(struct hf_server *server)
 
 /* ---- one of its messages is not waited for any more ---- */
 
-void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_ms)
+void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     hf_listen_via_gone(session, via);
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
@@ -123,9 +123,9 @@ void hf_session_via_gone(struct hf_session *session, uint64_t via, uint64_t now_
     }
 }
 
-void hf_session_via_cancelled(struct hf_session *session, uint64_t via, uint64_t now_ms)
+void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     hf_listen_via_gone(session, via);
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
@@ -162,9 +162,9 @@ static void give_up(struct hf_call *call)
                      "sent and is safe to send again.");
 }
 
-void hf_session_give_up(struct hf_session *session, uint64_t now_ms)
+void hf_session_give_up(struct hf_session *session, struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     for (struct hf_call *call; (call = HF_LIST_FIRST(&session->calls, struct hf_call, in_session));)
         give_up(call);
 }
@@ -225,14 +225,14 @@ void hf_session_timer(struct hf_session *session)
     }
 }
 
-void hf_session_finish(struct hf_session *session, uint64_t now_ms)
+void hf_session_finish(struct hf_session *session, struct hf_now now)
 {
-    hf_set_now(session->engine, now_ms);
+    hf_set_now(session->engine, now);
     session->is_finished = true;
     hf_parks_drop(session, "the client has finished");
     hf_input_finished(session);
     hf_listen_end_all(session);
-    settle_by(session, now_ms);
+    settle_by(session, now.mono_ms);
 }
 
 /* ---- gone ---- */
@@ -248,10 +248,10 @@ static void free_session(void *p)
     hf_free(session);
 }
 
-void hf_session_close(struct hf_session *session, uint64_t now_ms)
+void hf_session_close(struct hf_session *session, struct hf_now now)
 {
     struct hf_engine *engine = session->engine;
-    hf_set_now(engine, now_ms);
+    hf_set_now(engine, now);
     assert(!session->is_closed);
     session->is_closed = true;
     session->is_finished = false;

@@ -173,6 +173,7 @@ struct hf_call {
     struct hf_kept_answer *kept; /* KEEPING; else NULL */
     bool was_corrected;          /* sent again because what its headers said was wrong */
     bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
+    uint64_t came_wall_ms; /* for people */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
     uint64_t paused_left_ms; /* of end_by, while the client is being asked something */
     uint64_t rest_until_ms;  /* its server turned it away for now; 0: it did not */
@@ -518,7 +519,9 @@ struct hf_engine {
     size_t effect_count, effect_taken, effect_cap;
     struct hf_grave *graves;
     size_t grave_count, grave_cap;
-    uint64_t now_ms, random;
+    uint64_t now_ms;  /* of the event being handled; every deadline is made of it */
+    uint64_t wall_ms; /* the same for people, and for what is stored */
+    uint64_t random;
     struct hf_stats stats; /* of requests that were for no server */
     bool is_stopping;
     bool uses_seam[HF_SEAM_COUNT];

@@ -447,9 +447,9 @@ void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim)
 }
 
 void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
-                          uint64_t now_ms)
+                          struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     hf_take_over(runtime, skim);
 }
 
@@ -469,9 +469,9 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
     server->warned_noise = true;
 }
 
-void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, uint64_t now_ms)
+void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now_ms);
+    hf_set_now(runtime->server->engine, now);
     hf_take_message(runtime, NULL, hf_without_mark(line));
 }
 

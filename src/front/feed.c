@@ -363,7 +363,7 @@ void hf_feed_gone(struct hf_feed *feed)
     else if (feed->via == 0)
         use_newest_spare(feed);
     else
-        hf_session_via_gone(session->core, feed->via, now_of(feed));
+        hf_session_via_gone(session->core, feed->via, hf_shell_time(session->front->shell));
     hf_shell_pump(shell);
 }
 

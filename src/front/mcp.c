@@ -68,7 +68,7 @@ static void take(struct hf_http_session *session, struct hf_exchange *exchange,
     feed->is_hello = is_hello;
     const struct hf_origin origin = hf_http_session_origin(session, exchange, feed->via);
     feed->owed = feed->total = hf_session_message_from(session->core, hf_exchange_body(exchange),
-                                                       &origin, hf_shell_now(front->shell));
+                                                       &origin, hf_shell_time(front->shell));
     front->taking = feed->via;
     if (feed->owed == 0) {
         hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);

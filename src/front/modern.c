@@ -152,7 +152,7 @@ static void take(struct hf_http_session *session, const struct post *post, bool 
     feed->takes_events = takes_events;
     const struct hf_origin origin = hf_http_session_origin(session, post->exchange, feed->via);
     feed->owed = feed->total = hf_session_message_from(
-        session->core, hf_exchange_body(post->exchange), &origin, hf_shell_now(front->shell));
+        session->core, hf_exchange_body(post->exchange), &origin, hf_shell_time(front->shell));
 }
 
 static void take_request(struct hf_http_front *front, const struct hf_visitor *visitor,
@@ -183,7 +183,7 @@ static void take_notification(struct hf_http_front *front, const struct hf_visit
         return;
     if (!hf_span_is(post->msg.method, "notifications/cancelled"))
         hf_session_message(session->core, hf_exchange_body(post->exchange),
-                           hf_shell_now(front->shell));
+                           hf_shell_time(front->shell));
     hf_http_answer(post->exchange, 202, NULL, NULL, NULL, 0);
     hf_shell_pump(front->shell);
 }
@@ -270,5 +270,5 @@ void hf_modern_gone(struct hf_feed *feed)
     struct hf_http_session *session = feed->session;
     const uint64_t via = feed->via;
     hf_feed_free(feed);
-    hf_session_via_cancelled(session->core, via, hf_shell_now(session->front->shell));
+    hf_session_via_cancelled(session->core, via, hf_shell_time(session->front->shell));
 }

@@ -75,7 +75,8 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     hf_link_init(&session->kept);
     hf_seats_add(&front->seats, &session->seat, id, now_ms);
     hf_http_wake(front, now_ms + front->session_ttl_ms);
-    session->core = hf_session_open(front->shell->engine, only, &session->sink, now_ms);
+    session->core =
+        hf_session_open(front->shell->engine, only, &session->sink, hf_shell_time(front->shell));
     if (visitor->token) {
         session->has_token = true;
         session->token_name = hf_strdup(visitor->token->name);
@@ -175,7 +176,7 @@ void hf_http_session_close(struct hf_http_session *session)
     /* Who still waits is told how far its call got. Never with a 404: to a client that means that
      * the call was not taken, and it would send it again. */
     if (has_readers(session)) {
-        hf_session_give_up(core, hf_shell_now(front->shell));
+        hf_session_give_up(core, hf_shell_time(front->shell));
         hf_shell_pump(front->shell);
     }
     if (!session->core) /* one of those answers ended it */
@@ -193,7 +194,7 @@ void hf_http_session_close(struct hf_http_session *session)
     session->door = NULL;
     hf_free(session->token_name);
     session->token_name = NULL;
-    hf_session_close(core, hf_shell_now(front->shell));
+    hf_session_close(core, hf_shell_time(front->shell));
     hf_shell_free_later(front->shell, &session->flush);
     hf_shell_pump(front->shell);
 }

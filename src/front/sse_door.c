@@ -42,7 +42,7 @@ static void take_post(struct hf_http_front *front, const struct hf_visitor *visi
     }
     const struct hf_origin origin = hf_http_session_origin(session, exchange, 0);
     (void)hf_session_message_from(session->core, hf_exchange_body(exchange), &origin,
-                                  hf_shell_now(front->shell));
+                                  hf_shell_time(front->shell));
     hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
     hf_shell_pump(front->shell);
 }

@@ -54,7 +54,7 @@ static void lose_client(struct hf_stdio_front *front)
 {
     if (!front->session)
         return;
-    hf_session_close(front->session, hf_shell_now(front->shell));
+    hf_session_close(front->session, hf_shell_time(front->shell));
     front->session = NULL;
     hf_buf_clear(&front->waiting);
     hf_watch_set(front->out_watch, 0);
@@ -156,7 +156,7 @@ static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
 static void take_lines(struct hf_stdio_front *front)
 {
     for (struct hf_span line; front->session;) {
-        const uint64_t now = hf_shell_now(front->shell);
+        const struct hf_now now = hf_shell_time(front->shell);
         switch (front->is_at_end ? hf_lines_last(&front->lines, &line)
                                  : hf_lines_next(&front->lines, &line)) {
         case HF_LINE_NONE: return;
@@ -189,7 +189,7 @@ static void on_readable(void *context, unsigned events)
     hf_watch_set(front->in_watch, 0);
     take_lines(front);
     if (front->session)
-        hf_session_finish(front->session, hf_shell_now(front->shell));
+        hf_session_finish(front->session, hf_shell_time(front->shell));
     hf_shell_pump(front->shell);
     hf_stdio_front_review(front);
 }
@@ -231,7 +231,7 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     hf_buf_init(&front->waiting, limits->max_buffered_bytes);
     front->sink.send = send_message;
     find_who(front);
-    front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_now(shell));
+    front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_time(shell));
     front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
     front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);
     hf_watch_set(front->in_watch, HF_READABLE);
@@ -244,7 +244,7 @@ void hf_stdio_front_free(struct hf_stdio_front *front)
     if (!front)
         return;
     if (front->session)
-        hf_session_close(front->session, hf_shell_now(front->shell));
+        hf_session_close(front->session, hf_shell_time(front->shell));
     hf_unlink(&front->flush.link);
     hf_watch_free(front->in_watch);
     hf_watch_free(front->out_watch);

@@ -46,7 +46,7 @@ struct hook {
 struct hf_loop {
     int epoll;
     bool in_turn, is_now_fixed, is_ringing;
-    uint64_t now_ms;
+    struct hf_now now;
     struct hf_timers alarms;
     struct hook on_turn;
     struct hf_signals *signals; /* NULL: never wanted one */
@@ -197,15 +197,27 @@ static void free_watches(struct hf_link *list)
 
 /* --- time --- */
 
+static uint64_t read_clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 uint64_t hf_loop_now_ms(struct hf_loop *loop)
 {
     if (!loop->is_now_fixed) {
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        loop->now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+        loop->now.mono_ms = read_clock_ms(CLOCK_MONOTONIC);
+        loop->now.wall_ms = read_clock_ms(CLOCK_REALTIME);
         loop->is_now_fixed = loop->in_turn;
     }
-    return loop->now_ms;
+    return loop->now.mono_ms;
+}
+
+struct hf_now hf_loop_time(struct hf_loop *loop)
+{
+    (void)hf_loop_now_ms(loop);
+    return loop->now;
 }
 
 void hf_alarm_init(struct hf_alarm *alarm, struct hf_loop *loop, hf_on_loop *on_alarm,

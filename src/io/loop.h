@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/list.h"
+#include "base/now.h"
 #include "base/timers.h"
 
 struct hf_loop;
@@ -41,6 +42,7 @@ void hf_loop_step(struct hf_loop *loop, bool block);
 
 /* Monotonic. The same during one turn, so that everything that happens in it happens at once. */
 uint64_t hf_loop_now_ms(struct hf_loop *loop);
+struct hf_now hf_loop_time(struct hf_loop *loop); /* with the clock on the wall beside it */
 
 /* An alarm lives in its owner: `on_alarm` is called in the first turn whose now is `at_ms` or
  * later, once. Setting it again replaces that; 0 is none. Free of cost when nothing changes. */

@@ -41,6 +41,11 @@ static inline uint64_t hf_shell_now(struct hf_shell *shell)
     return hf_loop_now_ms(shell->loop);
 }
 
+static inline struct hf_now hf_shell_time(struct hf_shell *shell)
+{
+    return hf_loop_time(shell->loop);
+}
+
 static inline void hf_shell_flush_later(struct hf_shell *shell, struct hf_flush *flush)
 {
     if (!hf_linked(&flush->link))

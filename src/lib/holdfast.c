@@ -104,7 +104,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         hf_distant_post(hf_runtime_shell(hf_post_runtime(effect->post)), effect->post);
         break;
     case HF_DO_ABORT: hf_distant_abort(effect->post); break;
-    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, hf_shell_now(&hf->shell)); break;
+    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, hf_shell_time(&hf->shell)); break;
     case HF_DO_WRITE:
     case HF_DO_STEAL:
     case HF_DO_CLOSE_STDIN:
@@ -130,7 +130,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
 static void on_alarm(void *context)
 {
     struct hf *hf = context;
-    hf_engine_tick(hf->shell.engine, hf_loop_now_ms(hf->shell.loop));
+    hf_engine_tick(hf->shell.engine, hf_loop_time(hf->shell.loop));
     hf_shell_pump(&hf->shell);
 }
 
@@ -200,7 +200,7 @@ static void add_server(struct hf *hf, const struct hf_server_config *from)
     hf_server_config_copy(config, from);
     struct hf_spec_room room;
     const struct hf_server_spec spec = hf_door_spec(config, &room);
-    (void)hf_server_add(hf->shell.engine, &spec, hf_loop_now_ms(hf->shell.loop));
+    (void)hf_server_add(hf->shell.engine, &spec, hf_loop_time(hf->shell.loop));
     hf_door_spec_done(&room);
 }
 
@@ -250,15 +250,15 @@ static void change_server(struct hf *hf, struct hf_server *server,
 {
     struct hf_server_config *before = hf_server_shell(server);
     struct hf_server_config *config = hf_new(struct hf_server_config);
-    const uint64_t now_ms = hf_loop_now_ms(hf->shell.loop);
+    const struct hf_now now = hf_loop_time(hf->shell.loop);
     struct hf_spec_room room;
     hf_server_config_copy(config, from);
     const struct hf_server_spec spec = hf_door_spec(config, &room);
     const bool restart = !hf_server_config_same(before, config);
     const bool switched = before->disabled != config->disabled;
-    hf_server_change(server, &spec, restart && !switched, now_ms);
+    hf_server_change(server, &spec, restart && !switched, now);
     if (switched) /* a switch by hand holds until the file says something else than before */
-        (void)hf_server_op(server, config->disabled ? HF_OP_DISABLE : HF_OP_ENABLE, now_ms);
+        (void)hf_server_op(server, config->disabled ? HF_OP_DISABLE : HF_OP_ENABLE, now);
     hf_door_spec_done(&room);
     hf_server_config_done(before);
     hf_free(before);
@@ -271,7 +271,7 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
         const struct hf_server_config *before = hf_server_shell(server);
         next = hf_engine_next_server(hf->shell.engine, server);
         if (!config_named(config, before->name))
-            (void)hf_server_op(server, HF_OP_REMOVE, hf_loop_now_ms(hf->shell.loop));
+            (void)hf_server_op(server, HF_OP_REMOVE, hf_loop_time(hf->shell.loop));
     }
     for (size_t i = 0; i < config->server_count; i++) {
         server = hf_server_find(hf->shell.engine, hf_span_of(config->servers[i].name));
@@ -307,7 +307,7 @@ void hf_stop(struct hf *hf)
     hf->is_stopping = true;
     if (hf->http_front)
         hf_http_front_stop(hf->http_front);
-    hf_engine_stop(hf->shell.engine, hf_loop_now_ms(hf->shell.loop));
+    hf_engine_stop(hf->shell.engine, hf_loop_time(hf->shell.loop));
     hf_shell_pump(&hf->shell);
 }
 
@@ -361,7 +361,7 @@ void hf_close(struct hf *hf)
     struct hf_client *client;
     HF_LIST_EACH (client, &hf->clients, struct hf_client, link) {
         if (client->session)
-            hf_session_close(client->session, hf_loop_now_ms(hf->shell.loop));
+            hf_session_close(client->session, hf_loop_time(hf->shell.loop));
         client->session = NULL;
     }
     free_closed_clients(hf);
@@ -440,8 +440,7 @@ struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_messag
     client->on_message = on_message;
     client->context = context;
     hf_buf_init(&client->message, message_room);
-    client->session =
-        hf_session_open(hf->shell.engine, only, client, hf_loop_now_ms(hf->shell.loop));
+    client->session = hf_session_open(hf->shell.engine, only, client, hf_loop_time(hf->shell.loop));
     hf_list_push(&hf->clients, &client->link);
     return client;
 }
@@ -452,14 +451,14 @@ void hf_client_send(struct hf_client *client, const char *message, size_t length
     if (!client->session)
         return;
     hf_session_message(client->session, (struct hf_span) { message, length },
-                       hf_loop_now_ms(hf->shell.loop));
+                       hf_loop_time(hf->shell.loop));
     hf_shell_pump(&hf->shell);
 }
 
 void hf_client_close(struct hf_client *client)
 {
     struct hf *hf = client->hf;
-    hf_session_close(client->session, hf_loop_now_ms(hf->shell.loop));
+    hf_session_close(client->session, hf_loop_time(hf->shell.loop));
     client->session = NULL;
     hf_shell_pump(&hf->shell);
 }
@@ -506,7 +505,7 @@ static enum hf_answer operate(struct hf *hf, const char *name, enum hf_op op)
     struct hf_server *server = find(hf, name);
     if (!server)
         return HF_NO_SUCH_SERVER;
-    const bool done = hf_server_op(server, op, hf_loop_now_ms(hf->shell.loop));
+    const bool done = hf_server_op(server, op, hf_loop_time(hf->shell.loop));
     hf_shell_pump(&hf->shell);
     return done ? HF_DONE : HF_REFUSED;
 }

@@ -26,7 +26,7 @@ void client_open(struct sim *sim, struct client *client)
           (int)(client - sim->clients), client->is_http ? " by HTTP" : "",
           client->only ? " to " : "", client->only ? seat_names[client->only->seat] : "");
     client->session = hf_session_open(sim->engine, client->only ? client->only->server : NULL,
-                                      client, sim->now_ms);
+                                      client, at(sim->now_ms));
     if (client->is_modern && client->is_http)
         hf_session_set_modern(client->session);
     sim->stats->modern_clients += client->is_modern;
@@ -46,7 +46,7 @@ static void give_up(struct sim *sim, struct client *client)
 {
     TRACE(sim, "client %d is given up", (int)(client - sim->clients));
     shell_begin(sim, NULL);
-    hf_session_give_up(client->session, sim->now_ms);
+    hf_session_give_up(client->session, at(sim->now_ms));
     shell_end(sim);
     for (unsigned i = 0; i < client->open_count && client->session && !sim->has_failed; i++)
         if (sim->requests[client->open[i]].kind != ASK_LISTEN)
@@ -66,11 +66,11 @@ void client_close(struct sim *sim, struct client *client)
     client->session = NULL;
     if (sim->in_event) { /* its end of the pipe broke while we wrote to it */
         sim->lost_a_client = true;
-        hf_session_close(session, sim->now_ms);
+        hf_session_close(session, at(sim->now_ms));
         return;
     }
     shell_begin(sim, NULL);
-    hf_session_close(session, sim->now_ms);
+    hf_session_close(session, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -79,7 +79,7 @@ static void finish(struct sim *sim, struct client *client)
     TRACE(sim, "client %d finishes", (int)(client - sim->clients));
     client->is_finished = true;
     shell_begin(sim, NULL);
-    hf_session_finish(client->session, sim->now_ms);
+    hf_session_finish(client->session, at(sim->now_ms));
     shell_end(sim);
 }
 

@@ -174,7 +174,7 @@ static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
     hf_post_set_shell(post, NULL);
     exchange_drop(sim, x);
     shell_begin(sim, hf_post_runtime(post));
-    hf_post_over(post, &end, sim->now_ms);
+    hf_post_over(post, &end, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -207,7 +207,7 @@ static void tell_head(struct sim *sim, struct exchange *x, int status)
         wire->wire.is_greeting = false;
     wire->wire.has_listened |= x->verb == HF_POST_LISTEN && x->is_stream;
     shell_begin(sim, wire->runtime);
-    hf_post_head(x->post, status, x->is_stream, session, sim->now_ms);
+    hf_post_head(x->post, status, x->is_stream, session, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -241,7 +241,7 @@ static void tell_messages(struct sim *sim, struct exchange *x)
                       x->status < 300 ? hf_buf_span(&sim->scratch) : HF_SPAN(""));
         if (x->is_stream && x->stream && chance(sim, 50))
             tell_mark(sim, x);
-        hf_post_message(x->post, hf_buf_span(&sim->scratch), sim->now_ms);
+        hf_post_message(x->post, hf_buf_span(&sim->scratch), at(sim->now_ms));
         shell_end(sim);
         update_after(sim);
     }
@@ -309,7 +309,7 @@ static void tell_oversize(struct sim *sim, struct exchange *x)
     x->has_answered = true;
     wire->listed_badly |= x->asked.what == SAY_LIST;
     shell_begin(sim, wire->runtime);
-    hf_post_message_over(x->post, &skim, sim->now_ms);
+    hf_post_message_over(x->post, &skim, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -371,7 +371,7 @@ static void connect_or_not(struct sim *sim, struct exchange *x)
     x->phase = TO_SEND;
     x->wake_ms = sim->now_ms + (!sim->is_calm && chance(sim, 20) ? below(sim, 200) : 0);
     shell_begin(sim, x->wire->runtime);
-    hf_post_sending(x->post, sim->now_ms);
+    hf_post_sending(x->post, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -437,7 +437,7 @@ static void do_step(struct sim *sim, struct exchange *x, struct step step)
         (void)snprintf(url, sizeof url, "http://h/m?s=%u", x->gives);
         TRACE(sim, "exchange %u: endpoint %s", x->serial, url);
         shell_begin(sim, x->wire->runtime);
-        hf_post_endpoint(x->post, hf_span_of(url), sim->now_ms);
+        hf_post_endpoint(x->post, hf_span_of(url), at(sim->now_ms));
         shell_end(sim);
         break;
     }

@@ -38,7 +38,7 @@ static void close_stream(struct sim *sim, struct client *client, uint64_t via)
         sim->vias[via].nothings++;
     }
     shell_begin(sim, NULL);
-    hf_session_via_cancelled(client->session, via, sim->now_ms);
+    hf_session_via_cancelled(client->session, via, at(sim->now_ms));
     shell_end(sim);
     if (client->session && sim->vias[via].nothings && !sim->has_failed)
         sim_broken(sim, PROMISE_P1, "stream %u was closed, and its request goes on", (unsigned)via);

@@ -155,7 +155,7 @@ struct instance *operator_add(struct sim *sim, int seat)
     sim->seats[seat] = instance;
     instance->clients_own = sim->is_run && seat == 0;
     shell_begin(sim, NULL);
-    instance->server = hf_server_add(sim->engine, &spec, sim->now_ms);
+    instance->server = hf_server_add(sim->engine, &spec, at(sim->now_ms));
     if (instance->clients_own)
         hf_server_set_clients_own(instance->server);
     shell_end(sim);
@@ -177,7 +177,7 @@ void operator_do(struct sim *sim, struct instance *instance, enum hf_op op)
     if (op == HF_OP_ENABLE)
         instance->wanted = true;
     shell_begin(sim, NULL);
-    const bool done = hf_server_op(instance->server, op, sim->now_ms);
+    const bool done = hf_server_op(instance->server, op, at(sim->now_ms));
     shell_end(sim);
     const bool is_restart = op == HF_OP_RESTART || op == HF_OP_RECONNECT;
     if (is_restart && was_off && done && instance->settings.isolation == HF_ISOLATION_SHARED)
@@ -207,7 +207,7 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
                                          .is_remote = instance->is_remote,
                                          .shell = instance };
     shell_begin(sim, NULL);
-    hf_server_change(instance->server, &spec, restart, sim->now_ms);
+    hf_server_change(instance->server, &spec, restart, at(sim->now_ms));
     shell_end(sim);
 }
 

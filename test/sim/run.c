@@ -427,7 +427,7 @@ static void stop(struct sim *sim)
     TRACE(sim, "---- stop ----");
     sim->is_stopping = true;
     shell_begin(sim, NULL);
-    hf_engine_stop(sim->engine, sim->now_ms);
+    hf_engine_stop(sim->engine, at(sim->now_ms));
     shell_end(sim);
     if (!sim->has_failed && go_on_until(sim, is_stopped, "the end") && sim->now_ms > began + bound)
         sim_broken(sim, PROMISE_P9, "stopping took %llu ms",

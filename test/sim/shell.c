@@ -54,7 +54,7 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_NOTE: take_note(sim, &effect->note); break;
     case HF_DO_POST: exchange_begin(sim, effect->post); break;
     case HF_DO_ABORT: exchange_abort(sim, effect->post); break;
-    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, sim->now_ms); break;
+    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, at(sim->now_ms)); break;
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
     case HF_DO_ASK_LEAVE: break;
     }
@@ -101,14 +101,14 @@ static void deliver_news(struct sim *sim, struct child *child)
     TRACE(sim, "child %u: %s", child->serial, names[news]);
     shell_begin(sim, runtime);
     switch (news) {
-    case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, sim->now_ms); break;
-    case NEWS_NO_EXEC: hf_runtime_no_exec(runtime, "no such file", sim->now_ms); break;
+    case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, at(sim->now_ms)); break;
+    case NEWS_NO_EXEC: hf_runtime_no_exec(runtime, "no such file", at(sim->now_ms)); break;
     case NEWS_EXITED:
         modern_before_exit(sim, child);
-        hf_runtime_exited(runtime, child->wait_status, sim->now_ms);
+        hf_runtime_exited(runtime, child->wait_status, at(sim->now_ms));
         modern_after_exit(sim);
         break;
-    case NEWS_TREE_GONE: hf_runtime_tree_gone(runtime, sim->now_ms); break;
+    case NEWS_TREE_GONE: hf_runtime_tree_gone(runtime, at(sim->now_ms)); break;
     }
     shell_end(sim);
 }
@@ -126,9 +126,9 @@ static void take_lines(struct sim *sim, struct child *child, bool is_end)
         shell_begin(sim, child->runtime);
         update_before(sim, child->runtime, kind == HF_LINE_WHOLE ? line : HF_SPAN(""));
         if (kind == HF_LINE_WHOLE)
-            hf_runtime_line(child->runtime, line, sim->now_ms);
+            hf_runtime_line(child->runtime, line, at(sim->now_ms));
         else
-            hf_runtime_line_over(child->runtime, hf_lines_over(&child->lines), sim->now_ms);
+            hf_runtime_line_over(child->runtime, hf_lines_over(&child->lines), at(sim->now_ms));
         shell_end(sim);
         update_after(sim);
     }
@@ -144,7 +144,7 @@ static void deliver_bytes(struct sim *sim, struct child *child)
     memcpy(into, hf_buf_span(&child->out).p, n);
     hf_buf_consume(&child->out, n);
     hf_lines_added(&child->lines, n);
-    hf_runtime_bytes_came(child->runtime, sim->now_ms);
+    hf_runtime_bytes_came(child->runtime, at(sim->now_ms));
     take_lines(sim, child, false);
     if (child->runtime && chance(sim, 2))
         hf_runtime_stderr_line(child->runtime, HF_SPAN("something went wrong"));
@@ -158,7 +158,7 @@ static void deliver_end(struct sim *sim, struct child *child)
     TRACE(sim, "child %u: end of its stdout", child->serial);
     child->said_silent = true;
     shell_begin(sim, child->runtime);
-    hf_runtime_silent(child->runtime, sim->now_ms);
+    hf_runtime_silent(child->runtime, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -209,7 +209,7 @@ static void tick(struct sim *sim)
 {
     TRACE(sim, "tick");
     shell_begin(sim, NULL);
-    hf_engine_tick(sim->engine, sim->now_ms);
+    hf_engine_tick(sim->engine, at(sim->now_ms));
     shell_end(sim);
     const uint64_t next = hf_engine_next_ms(sim->engine);
     if (!sim->has_failed && (!next || next > sim->now_ms)) /* else the next tick comes first */

@@ -26,13 +26,13 @@ void client_say(struct sim *sim, struct client *client, unsigned owed, unsigned 
             .client = (int)(client - sim->clients), .is_open = true, .owed = owed, .nulls = nulls
         };
         const unsigned said = hf_session_message_from(
-            client->session, text, &(struct hf_origin) { .via = via }, sim->now_ms);
+            client->session, text, &(struct hf_origin) { .via = via }, at(sim->now_ms));
         if (said != owed)
             sim_broken(sim, PROMISE_P1, "%u answers are promised to a message that asks for %u",
                        said, owed);
     } else {
         client->null_answers += nulls;
-        hf_session_message(client->session, text, sim->now_ms);
+        hf_session_message(client->session, text, at(sim->now_ms));
     }
     shell_end(sim);
 }
@@ -58,7 +58,7 @@ void via_vanish(struct sim *sim, struct client *client)
     sim->vias[via].is_gone = true;
     sim->stats->vias_gone++;
     shell_begin(sim, NULL);
-    hf_session_via_gone(client->session, via, sim->now_ms);
+    hf_session_via_gone(client->session, via, at(sim->now_ms));
     shell_end(sim);
     for (unsigned i = 0; i < client->open_count && !sim->has_failed; i++) {
         const struct request *r = &sim->requests[client->open[i]];

@@ -51,12 +51,12 @@ static void open_wire(struct sim *sim, struct child *child)
     child->life = ELSEWHERE;
     child->wake_ms = UINT64_MAX;
     if (!child->is.no_exec) {
-        hf_runtime_started(child->runtime, 0, sim->now_ms);
+        hf_runtime_started(child->runtime, 0, at(sim->now_ms));
         return;
     }
     sim->failed_at_once = true;
     fault(sim, NULL, FAULT_NO_CLIENT);
-    hf_runtime_no_exec(child->runtime, "libcurl cannot be loaded", sim->now_ms);
+    hf_runtime_no_exec(child->runtime, "libcurl cannot be loaded", at(sim->now_ms));
 }
 
 struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
@@ -84,7 +84,7 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
         child->life = DEAD;
         child->wake_ms = UINT64_MAX;
         sim->failed_at_once = true;
-        hf_runtime_no_exec(runtime, "out of processes", sim->now_ms);
+        hf_runtime_no_exec(runtime, "out of processes", at(sim->now_ms));
     }
     return child;
 }
@@ -220,7 +220,7 @@ static void steal(struct sim *sim, struct child *child)
             sim->requests[child->segments[i].request].steal_failed = true;
     TRACE(sim, "    steal from child %u: %lld of %llu", child->serial, (long long)back,
           (unsigned long long)child->written);
-    hf_runtime_stolen(child->runtime, back, sim->now_ms);
+    hf_runtime_stolen(child->runtime, back, at(sim->now_ms));
 }
 
 void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect)
@@ -350,7 +350,7 @@ static bool write_once(struct sim *sim, struct child *child)
         child->wake_ms = sim->now_ms;
     TRACE(sim, "wrote %zu of %zu to child %u", n, text.n, child->serial);
     shell_begin(sim, child->runtime);
-    hf_runtime_wrote(child->runtime, n, sim->now_ms);
+    hf_runtime_wrote(child->runtime, n, at(sim->now_ms));
     shell_end(sim);
     return n == whole && child->runtime;
 }

@@ -24,7 +24,7 @@ static void write_to(struct child *c)
             c->wants_write = count > 0;
             return;
         }
-        hf_runtime_wrote(c->runtime, taken, c->world->now_ms);
+        hf_runtime_wrote(c->runtime, taken, at(c->world->now_ms));
     }
 }
 
@@ -33,7 +33,7 @@ static void steal_from(struct child *c)
     const size_t n = hf_buf_len(&c->pipe);
     c->was_stolen_from = true;
     hf_buf_clear(&c->pipe);
-    hf_runtime_stolen(c->runtime, (int64_t)n, c->world->now_ms);
+    hf_runtime_stolen(c->runtime, (int64_t)n, at(c->world->now_ms));
 }
 
 static void spawn(struct world *w, struct hf_runtime *runtime)
@@ -174,8 +174,8 @@ static void say(struct child *c, const char *text)
 {
     if (!c->runtime)
         return;
-    hf_runtime_bytes_came(c->runtime, c->world->now_ms);
-    hf_runtime_line(c->runtime, hf_span_of(text), c->world->now_ms);
+    hf_runtime_bytes_came(c->runtime, at(c->world->now_ms));
+    hf_runtime_line(c->runtime, hf_span_of(text), at(c->world->now_ms));
     pump(c->world); /* effects point into the text */
 }
 
@@ -200,12 +200,12 @@ static void end_process(struct child *c, int wait_status)
     c->wants_write = false;
     if (!c->has_exited) {
         c->has_exited = true;
-        hf_runtime_exited(c->runtime, wait_status, now);
+        hf_runtime_exited(c->runtime, wait_status, at(now));
         pump(c->world);
     }
     if (!c->is_silent && c->runtime) {
         c->is_silent = true;
-        hf_runtime_silent(c->runtime, now);
+        hf_runtime_silent(c->runtime, at(now));
         pump(c->world);
     }
 }
@@ -215,7 +215,7 @@ static void report_tree(struct child *c)
     if (c->tree_is_gone || !c->runtime)
         return;
     c->tree_is_gone = true;
-    hf_runtime_tree_gone(c->runtime, c->world->now_ms);
+    hf_runtime_tree_gone(c->runtime, at(c->world->now_ms));
 }
 
 /* One thing that this child does by itself; false: nothing. */
@@ -226,7 +226,7 @@ static bool act(struct child *c)
         return false;
     if (!c->is_running && !c->has_exited && !m->never_starts) {
         if (m->no_exec)
-            hf_runtime_no_exec(c->runtime, "No such file or directory", c->world->now_ms);
+            hf_runtime_no_exec(c->runtime, "No such file or directory", at(c->world->now_ms));
         else
             child_start(c);
         c->has_exited = m->no_exec;
@@ -271,14 +271,14 @@ void child_start(struct child *c)
 {
     c->is_running = true;
     const long pid = c->is_remote ? 0 : 1000 + (long)(c - c->world->children);
-    hf_runtime_started(c->runtime, pid, c->world->now_ms);
+    hf_runtime_started(c->runtime, pid, at(c->world->now_ms));
     settle(c->world);
 }
 
 void child_fails_to_start(struct child *c, const char *why)
 {
     c->has_exited = true;
-    hf_runtime_no_exec(c->runtime, why, c->world->now_ms);
+    hf_runtime_no_exec(c->runtime, why, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -330,14 +330,14 @@ void child_exits(struct child *c, int wait_status)
 {
     c->has_exited = true;
     c->wants_write = false;
-    hf_runtime_exited(c->runtime, wait_status, c->world->now_ms);
+    hf_runtime_exited(c->runtime, wait_status, at(c->world->now_ms));
     settle(c->world);
 }
 
 void child_falls_silent(struct child *c)
 {
     c->is_silent = true;
-    hf_runtime_silent(c->runtime, c->world->now_ms);
+    hf_runtime_silent(c->runtime, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -464,7 +464,7 @@ void advance(struct world *w, uint64_t ms)
     while ((next = hf_engine_next_ms(w->engine)) && next <= end) {
         if (next > w->now_ms)
             w->now_ms = next;
-        hf_engine_tick(w->engine, w->now_ms);
+        hf_engine_tick(w->engine, at(w->now_ms));
         settle(w);
     }
     w->now_ms = end;
@@ -489,7 +489,7 @@ struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec)
     struct manners *m = &w->manners[w->server_count];
     m->tools = "[{\"name\":\"echo\"}]";
     with.shell = m;
-    struct hf_server *server = hf_server_add(w->engine, &with, w->now_ms);
+    struct hf_server *server = hf_server_add(w->engine, &with, at(w->now_ms));
     w->servers[w->server_count++] = server;
     return server; /* not settled: its manners may still be set */
 }
@@ -513,7 +513,7 @@ struct manners *manners_of(struct world *w, const struct hf_server *server)
 
 bool operate(struct world *w, struct hf_server *server, enum hf_op op)
 {
-    const bool done = hf_server_op(server, op, w->now_ms);
+    const bool done = hf_server_op(server, op, at(w->now_ms));
     settle(w);
     return done;
 }

@@ -21,6 +21,12 @@ enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 8, TOOLS_MAX = 4000 };
 enum { TAKEN_BACK_MAX = 64, LEAVES_MAX = 64 };
 enum { T0 = 1000000 }; /* the clock's first reading; any value but 0 would do */
 
+/* The clock on the wall goes backwards here: nothing may depend on it. */
+static inline struct hf_now at(uint64_t mono_ms)
+{
+    return (struct hf_now) { mono_ms, UINT64_C(1700000000000) - mono_ms };
+}
+
 /* A remote server plays along too (engine_http.h). */
 struct http_manners {
     bool by_hand;          /* every exchange is left to the test, from the first byte on */

@@ -51,7 +51,7 @@ void http_abort(struct hf_post *post)
 void http_hang_up(struct child *c)
 {
     CHECK(c->hang_ups++ == 0);
-    hf_runtime_hung_up(c->runtime, c->world->now_ms);
+    hf_runtime_hung_up(c->runtime, at(c->world->now_ms));
 }
 
 void http_released(const struct child *c)
@@ -169,7 +169,7 @@ static void tell_sending(struct exchange *x)
     x->is_sending = true;
     if (x->body.count)
         keep_message(&x->child->got, body_of(x)->text, x->world->now_ms);
-    hf_post_sending(x->post, x->world->now_ms);
+    hf_post_sending(x->post, at(x->world->now_ms));
 }
 
 static void tell_head(struct exchange *x, int status, bool is_stream, const char *session_id)
@@ -179,7 +179,7 @@ static void tell_head(struct exchange *x, int status, bool is_stream, const char
     tell_sending(x);
     x->status = status;
     x->is_stream = is_stream;
-    hf_post_head(x->post, status, is_stream, hf_span_of(session_id), x->world->now_ms);
+    hf_post_head(x->post, status, is_stream, hf_span_of(session_id), at(x->world->now_ms));
 }
 
 static void tell_over(struct exchange *x, struct hf_post_end end)
@@ -190,7 +190,7 @@ static void tell_over(struct exchange *x, struct hf_post_end end)
     x->post = NULL;
     x->ended_ms = x->world->now_ms;
     end.status = x->status;
-    hf_post_over(post, &end, x->world->now_ms);
+    hf_post_over(post, &end, at(x->world->now_ms));
 }
 
 static void tell_whole(struct exchange *x)
@@ -209,7 +209,7 @@ static void finish(struct exchange *x)
 static void tell_message(struct exchange *x, const char *text)
 {
     if (is_open(x))
-        hf_post_message(x->post, hf_span_of(text), x->world->now_ms);
+        hf_post_message(x->post, hf_span_of(text), at(x->world->now_ms));
     (void)pump(x->world);
 }
 
@@ -341,7 +341,7 @@ static void react_to_listen(struct exchange *x, struct http_manners *h)
     if (h->is_sse) {
         make_session(h, url);
         tell_head(x, 200, true, NULL);
-        hf_post_endpoint(x->post, hf_span_of(url), x->world->now_ms);
+        hf_post_endpoint(x->post, hf_span_of(url), at(x->world->now_ms));
     } else if (!h->has_stream) {
         turn_away(x, 405, -1);
     } else if (!knows_session(h, x)) {

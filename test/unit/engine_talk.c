@@ -171,7 +171,7 @@ struct client *open_client(struct world *w, struct hf_server *only)
 {
     struct client *c = &w->clients[w->client_count++];
     c->world = w;
-    c->session = hf_session_open(w->engine, only, c, w->now_ms);
+    c->session = hf_session_open(w->engine, only, c, at(w->now_ms));
     settle(w);
     return c;
 }
@@ -202,7 +202,7 @@ static unsigned say(struct client *c, uint64_t via, const char *format, va_list 
     if (hf_msg_parse(hf_span_of(text), 4096, &msg, &err) == HF_MSG_OK)
         keep_message(&c->sent, hf_span_of(text), c->world->now_ms);
     const unsigned owed = hf_session_message_from(
-        c->session, hf_span_of(text), &(struct hf_origin) { .via = via }, c->world->now_ms);
+        c->session, hf_span_of(text), &(struct hf_origin) { .via = via }, at(c->world->now_ms));
     settle(c->world); /* effects point into the text */
     free(text);
     return owed;
@@ -235,13 +235,13 @@ unsigned client_calls_via(struct client *c, uint64_t via, int id, const char *to
 
 void client_via_gone(struct client *c, uint64_t via)
 {
-    hf_session_via_gone(c->session, via, c->world->now_ms);
+    hf_session_via_gone(c->session, via, at(c->world->now_ms));
     settle(c->world);
 }
 
 void client_via_cancelled(struct client *c, uint64_t via)
 {
-    hf_session_via_cancelled(c->session, via, c->world->now_ms);
+    hf_session_via_cancelled(c->session, via, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -268,7 +268,7 @@ void client_asks(struct client *c, int id, const char *method)
 
 void client_leaves(struct client *c)
 {
-    hf_session_close(c->session, c->world->now_ms);
+    hf_session_close(c->session, at(c->world->now_ms));
     c->session = NULL;
     settle(c->world);
 }

@@ -32,6 +32,7 @@ void __wrap_hf_exchange_write(struct hf_exchange *exchange, const struct hf_span
 void __wrap_hf_exchange_end(struct hf_exchange *exchange);
 void __wrap_hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms);
 uint64_t __wrap_hf_loop_now_ms(struct hf_loop *loop);
+struct hf_now __wrap_hf_loop_time(struct hf_loop *loop);
 
 struct hf_http_server *__wrap_hf_http_server_new(struct hf_shell *shell,
                                                  const struct hf_http_spec *spec,
@@ -164,6 +165,12 @@ uint64_t __wrap_hf_loop_now_ms(struct hf_loop *loop)
 {
     (void)loop;
     return playing->w->now_ms;
+}
+
+struct hf_now __wrap_hf_loop_time(struct hf_loop *loop)
+{
+    (void)loop;
+    return at(playing->w->now_ms);
 }
 
 /* ---- the front ---- */

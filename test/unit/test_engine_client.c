@@ -35,7 +35,7 @@ TEST(the_messages_of_a_batch_are_each_answered_on_their_own)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"},"
         "7,"
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]";
-    hf_session_message(s.client->session, hf_span_of(batch), s.w->now_ms);
+    hf_session_message(s.client->session, hf_span_of(batch), at(s.w->now_ms));
     settle(s.w);
     CHECK(has_result(s.client, 1) && has_result(s.client, 2));
     const struct message *last = &s.client->got.items[s.client->got.count - 1];
@@ -64,7 +64,7 @@ TEST(what_is_no_message_gets_one_clear_error_and_all_else_goes_on)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scene s = scene();
         const size_t before = s.client->got.count;
-        hf_session_message(s.client->session, hf_span_of(rows[i].text), s.w->now_ms);
+        hf_session_message(s.client->session, hf_span_of(rows[i].text), at(s.w->now_ms));
         settle(s.w);
         CHECK(s.client->got.count == before + 1);
         const struct message *last = &s.client->got.items[s.client->got.count - 1];
@@ -83,7 +83,7 @@ static void message_over(struct client *c, const char *text)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(text));
-    hf_session_message_over(c->session, &skim, c->world->now_ms);
+    hf_session_message_over(c->session, &skim, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -218,7 +218,7 @@ TEST(a_message_with_newlines_between_its_tokens_goes_on_as_one_line)
     struct scene s = scene();
     static const char text[] = "{\"jsonrpc\":\"2.0\",\n\"id\":1,\r\n\"method\":\"tools/call\","
                                "\"params\":\n{\"name\":\"echo\"}\n}";
-    hf_session_message(s.client->session, hf_span_of(text), s.w->now_ms);
+    hf_session_message(s.client->session, hf_span_of(text), at(s.w->now_ms));
     settle(s.w);
     CHECK(child_got(s.first, "tools/call") == 1);
     CHECK(strchr(child_last(s.first, "tools/call")->text, '\n') == NULL);

@@ -413,7 +413,7 @@ static void change(struct scene *s, const char *problem, bool restart)
                                          .settings = default_settings(),
                                          .problem = problem,
                                          .shell = manners_of(s->w, s->server) };
-    hf_server_change(s->server, &spec, restart, s->w->now_ms);
+    hf_server_change(s->server, &spec, restart, at(s->w->now_ms));
     settle(s->w);
 }
 
@@ -476,7 +476,7 @@ TEST(at_the_end_waiting_calls_are_answered_now_and_dispatched_ones_have_drain_ms
     client_calls(c, 2, "b__echo");
     struct child *busy = newest_child(w, a), *starting = newest_child(w, b);
     const size_t news_before = heard(c, "notifications/tools/list_changed");
-    hf_engine_stop(w->engine, w->now_ms);
+    hf_engine_stop(w->engine, at(w->now_ms));
     settle(w);
     CHECK(error_of(c, 2) == -31001);
     CHECK(data_is(c, 2, "reason", "\"shutting_down\""));
@@ -496,7 +496,7 @@ TEST(a_client_that_finished_still_gets_every_answer)
 {
     struct scene s = scene();
     client_calls(s.client, 1, "echo");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(!hf_session_is_settled(s.client->session));
     advance(s.w, 5000);
@@ -513,7 +513,7 @@ TEST(a_client_that_finished_has_drain_ms_for_what_is_dispatched_and_wait_ms_for_
     struct scene s = scene_of(settings);
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     settle(s.w);
     advance(s.w, 9999);
     CHECK(answers_to(s.client, 1) == 0);

@@ -327,7 +327,7 @@ TEST(a_call_that_is_sent_long_after_its_client_finished_has_drain_ms_too)
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     client_calls(s.client, 1, "echo");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 20000);
     CHECK(answers_to(s.client, 1) == 0 && status_of(s.server).waiting == 1);
     child_start(newest_child(s.w, s.server));

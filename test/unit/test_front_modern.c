@@ -388,7 +388,7 @@ TEST(a_subscription_is_a_stream_from_its_acknowledgement_on_and_its_result_ends_
     change_tools(f, "[]");
     CHECK(has(x, "notifications/tools/list_changed") == 2 && !x->is_over);
     hf_http_front_stop(f->http);
-    hf_engine_stop(f->w->engine, f->w->now_ms);
+    hf_engine_stop(f->w->engine, at(f->w->now_ms));
     pass(f, 0);
     CHECK(x->is_over && has(x, "\"id\":\"L\",\"result\":") == 1);
     front_end(f);
@@ -541,7 +541,7 @@ TEST(at_the_end_what_was_asked_is_answered_and_the_rest_is_refused)
     struct front *f = front_new(1000000, 10);
     struct hf_exchange *x = say_call(f);
     hf_http_front_stop(f->http);
-    hf_engine_stop(f->w->engine, f->w->now_ms);
+    hf_engine_stop(f->w->engine, at(f->w->now_ms));
     pass(f, 0);
     CHECK(x->status == 0);
     struct hf_exchange *late = say_call(f);

@@ -336,7 +336,7 @@ TEST(at_the_end_streams_are_ended_what_was_asked_is_answered_and_nobody_comes_in
     struct hf_exchange *old = ask(f, "GET", "/sse/s", "", "");
     struct hf_exchange *x = call(f, session, 1);
     hf_http_front_stop(f->http);
-    hf_engine_stop(f->w->engine, f->w->now_ms);
+    hf_engine_stop(f->w->engine, at(f->w->now_ms));
     pass(f, 0);
     CHECK(f->is_server_stopped && first->is_over && second->is_over && !old->is_over);
     CHECK(x->status == 0 && !hf_http_front_is_stopped(f->http));

@@ -40,7 +40,7 @@ TEST(a_client_that_has_finished_can_answer_nothing_and_is_told_so_at_once)
 {
     struct scene s = asked_scene();
     client_calls(s.client, 2, "echo");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(is_unknown(s.client, 1, "client_finished"));
     CHECK(!hf_session_is_settled(s.client->session));
@@ -64,7 +64,7 @@ TEST(the_end_of_a_finished_clients_calls_may_end_others_of_its_calls)
     client_calls(s.client, 1, "echo");
     client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\","
                           "\"params\":{\"uri\":\"a:1\"}}");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, settings.drain_ms + 1);
     CHECK(error_of(s.client, 1) == -31002 && has_result(s.client, 2));
     CHECK(hf_session_is_settled(s.client->session));
@@ -75,7 +75,7 @@ TEST(a_client_that_has_finished_need_not_be_asked_where_nothing_is_asked_of_it)
 {
     struct scene s = modern_server();
     client_calls(s.client, 1, "echo");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     child_answers(s.first, CALL, "{\"resultType\":\"input_required\",\"requestState\":\"x\"}");
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1) && hf_session_is_settled(s.client->session));
@@ -104,7 +104,7 @@ TEST(when_the_server_is_switched_off_or_holdfast_stops_a_call_that_is_asked_abou
         struct scene s = asked_scene();
         client_calls(s.client, 2, "echo");
         if (how == 2)
-            hf_engine_stop(s.w->engine, s.w->now_ms);
+            hf_engine_stop(s.w->engine, at(s.w->now_ms));
         else
             operate(s.w, s.server, how ? HF_OP_REMOVE : HF_OP_DISABLE);
         settle(s.w);

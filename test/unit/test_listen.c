@@ -280,7 +280,7 @@ TEST(when_holdfast_stops_every_listener_gets_its_result)
     client_says(s.client,
                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" META
                 ",\"name\":\"echo\"}}"); /* it still has to drain */
-    hf_engine_stop(s.w->engine, s.w->now_ms);
+    hf_engine_stop(s.w->engine, at(s.w->now_ms));
     settle(s.w);
     CHECK(is_graceful_end(s.client, 10) && answer_to(s.client, 10)->via == 5);
     CHECK(is_graceful_end(s.client, 11) && is_graceful_end(aggregate, 12));
@@ -310,7 +310,7 @@ TEST(a_client_that_closes_its_side_gets_the_result_of_its_listener_at_once)
 {
     struct scene s = modern_scene();
     listen_as(s.client, 0, "10", "{\"toolsListChanged\":true}");
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(is_graceful_end(s.client, 10));
     CHECK(hf_session_is_settled(s.client->session));
@@ -479,7 +479,7 @@ TEST(an_unsubscribe_that_ends_without_an_answer_costs_nobody_else_the_updates)
         else if (how == 2)
             client_leaves(old);
         else if (how == 3)
-            hf_session_give_up(old->session, s.w->now_ms);
+            hf_session_give_up(old->session, at(s.w->now_ms));
         else
             child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":nul}",
                        HF_FMT(child_last_id(s.first, "resources/unsubscribe")));

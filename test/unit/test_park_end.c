@@ -389,10 +389,10 @@ TEST(a_client_that_has_finished_is_settled_by_its_question_and_the_call_is_cance
         calls(s.client, 0, 1, CAN, "");
         asks_form(s.first, 501);
         if (early)
-            hf_session_finish(s.client->session, s.w->now_ms);
+            hf_session_finish(s.client->session, at(s.w->now_ms));
         advance(s.w, GATHER_MS);
         if (!early) {
-            hf_session_finish(s.client->session, s.w->now_ms);
+            hf_session_finish(s.client->session, at(s.w->now_ms));
             settle(s.w);
         }
         CHECK(is_question(s.client, 1));
@@ -408,7 +408,7 @@ TEST(a_client_that_finishes_while_its_retry_waits_gets_its_answer_or_the_truth_a
         struct scene s = parked_with_state();
         advance(s.w, 60000);
         retries(s.client, 2, state, YES);
-        hf_session_finish(s.client->session, s.w->now_ms);
+        hf_session_finish(s.client->session, at(s.w->now_ms));
         settle(s.w);
         CHECK(!hf_session_is_settled(s.client->session));
         advance(s.w, 9000);
@@ -426,7 +426,7 @@ TEST(a_retry_that_ends_with_its_client_names_the_generation_that_has_the_call)
 {
     struct scene s = parked_with_state();
     retries(s.client, 2, state, YES);
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 5000);
     operate(s.w, s.server, HF_OP_RESTART); /* the old one drains, and the call is there */
     advance(s.w, 5000);
@@ -441,7 +441,7 @@ TEST(a_retry_that_ends_with_its_client_names_the_generation_that_has_the_call)
 TEST(holdfast_stops_at_once_with_a_call_that_nobody_waits_for_and_tells_who_comes_the_truth)
 {
     struct scene s = parked_with_state();
-    hf_engine_stop(s.w->engine, s.w->now_ms);
+    hf_engine_stop(s.w->engine, at(s.w->now_ms));
     retries(s.client, 2, state, YES);
     CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "reason", "\"shutting_down\""));
     CHECK(s.first->closed_ms == s.w->now_ms); /* the end of its stdin tells it */
@@ -453,7 +453,7 @@ TEST(holdfast_that_stops_waits_for_a_retry_as_for_any_call)
 {
     struct scene s = parked_with_state();
     retries(s.client, 2, state, YES);
-    hf_engine_stop(s.w->engine, s.w->now_ms);
+    hf_engine_stop(s.w->engine, at(s.w->now_ms));
     settle(s.w);
     CHECK(!hf_engine_is_stopped(s.w->engine));
     child_answers(s.first, CALL, RESULT);

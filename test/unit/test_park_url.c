@@ -124,7 +124,7 @@ TEST(a_call_to_be_sent_anew_that_waits_when_its_client_finishes_was_never_sent)
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     retries(s.client, 2, state, YES);
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 19999); /* drainMs is for what was sent */
     CHECK(answers_to(s.client, 2) == 0);
     advance(s.w, 1);
@@ -143,7 +143,7 @@ TEST(a_retry_names_the_generation_to_which_its_call_was_sent_anew)
     advance(s.w, 30000);
     retries(s.client, 2, state, YES);
     REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
-    hf_session_finish(s.client->session, s.w->now_ms);
+    hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 10000);
     CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "generation", "2"));
     world_end(s.w);
@@ -228,7 +228,7 @@ TEST(the_retry_of_a_call_that_was_sent_and_waits_to_be_repeated_is_not_told_that
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     CHECK(status_of(s.server).waiting == 1 && answers_to(s.client, 2) == 0);
-    hf_session_give_up(s.client->session, s.w->now_ms);
+    hf_session_give_up(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "dispatched", "true"));
     world_end(s.w);

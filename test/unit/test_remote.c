@@ -475,7 +475,7 @@ static void says_too_much(struct exchange *x, const char *begins_with)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(begins_with));
-    hf_post_message_over(x->post, &skim, x->world->now_ms);
+    hf_post_message_over(x->post, &skim, at(x->world->now_ms));
     settle(x->world);
 }
 

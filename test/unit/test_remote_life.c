@@ -410,7 +410,7 @@ TEST(whatever_a_remote_server_is_doing_it_can_be_switched_off_and_every_call_is_
     for (size_t op = 0; op < 2; op++) {
         int which = 0;
         for (; bring_into_state(&s, which); which++) {
-            hf_server_op(s.server, ops[op], s.w->now_ms);
+            hf_server_op(s.server, ops[op], at(s.w->now_ms));
             if (ops[op] == HF_OP_DISABLE)
                 CHECK(IS(s.server, DISABLING));
             settle(s.w);
@@ -456,7 +456,7 @@ TEST(whatever_a_remote_server_is_doing_holdfast_can_stop)
 {
     struct scene s;
     for (int which = 0; bring_into_state(&s, which); which++) {
-        hf_engine_stop(s.w->engine, s.w->now_ms);
+        hf_engine_stop(s.w->engine, at(s.w->now_ms));
         settle(s.w);
         advance(s.w, 10000 + 2000 + 3000 + 5000);
         CHECK(hf_engine_is_stopped(s.w->engine) && answers_to(s.client, 1) == 1);
