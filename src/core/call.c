@@ -345,6 +345,9 @@ struct hf_runtime *hf_call_step_aside(struct hf_call *call)
         hf_call_unwait(call);
     else if (call->stage == HF_CALL_CLEARING)
         hf_seam_cleared(call);
+    else if (call->stage == HF_CALL_ASKING)
+        hf_call_set_stage(call, HF_CALL_NEW);
+    hf_unlink(&call->link);
     return runtime;
 }
 
@@ -356,7 +359,6 @@ void hf_call_release(struct hf_call *call)
     if (call->park)
         hf_park_left(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
-    hf_unlink(&call->link);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
     hf_call_weigh(call, call->held, 0);

@@ -170,7 +170,6 @@ void hf_engine_stop(struct hf_engine *engine, struct hf_now now)
 {
     hf_set_now(engine, now);
     engine->is_stopping = true;
-    hf_seam_let_all_go(engine);
     struct hf_session *session;
     HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
         hf_parks_stop(session);
@@ -183,7 +182,8 @@ void hf_engine_stop(struct hf_engine *engine, struct hf_now now)
 
 bool hf_engine_is_stopped(const struct hf_engine *engine)
 {
-    return engine->is_stopping && hf_list_empty(&engine->servers);
+    return engine->is_stopping && hf_list_empty(&engine->servers) &&
+           hf_list_empty(&engine->keeping);
 }
 
 /* The shell has let go of everything: no effect of this is performed. */

@@ -311,6 +311,7 @@ void hf_session_close(struct hf_session *session, struct hf_now now); /* it is g
 
 /* Waiting calls are answered now, dispatched ones have drainMs; then every server is removed. */
 void hf_engine_stop(struct hf_engine *engine, struct hf_now now);
-bool hf_engine_is_stopped(const struct hf_engine *engine); /* no runtime is left */
+/* No runtime is left, and every answer has gone. */
+bool hf_engine_is_stopped(const struct hf_engine *engine);
 
 #endif

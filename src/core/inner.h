@@ -212,8 +212,7 @@ void hf_seam_cleared(struct hf_call *call); /* it waits for that no more */
 void hf_seam_too_late(struct hf_call *call);
 bool hf_seam_must_keep(const struct hf_call *call, const struct hf_answer *answer);
 void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer);
-void hf_seam_let_go(struct hf_call *call); /* the answer that was kept leaves */
-void hf_seam_let_all_go(struct hf_engine *engine);
+void hf_seam_let_go(struct hf_call *call);             /* the answer that was kept leaves */
 void hf_seam_free_answer(struct hf_kept_answer *kept); /* NULL accepted */
 
 /* wait.c */

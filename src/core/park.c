@@ -342,6 +342,7 @@ void hf_park_timer(struct hf_park *park)
 void hf_park_stop_asking(struct hf_park *park)
 {
     park->is_gathering = false;
+    hf_timer_clear(&park->session->engine->timers, &park->timer);
     hf_park_refuse_asks(park, true, "the call has ended");
 }
 

@@ -100,6 +100,8 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     hf_call_weigh(call, 0, call->kept->length);
     if (call->park)
         hf_park_stop_asking(call->park);
+    if (hf_call_is_parked(call))
+        hf_park_rearm(call->park);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     call->slot = NULL; /* it has done with its server, and may outlive it */
     hf_call_set_stage(call, HF_CALL_KEEPING);
@@ -116,7 +118,7 @@ void hf_seam_let_go(struct hf_call *call)
     hf_answer_leave(call, &call->kept->answer);
 }
 
-void hf_seam_let_all_go(struct hf_engine *engine)
+static void let_all_go(struct hf_engine *engine)
 {
     while (!hf_list_empty(&engine->keeping))
         hf_seam_let_go(HF_LIST_FIRST(&engine->keeping, struct hf_call, link));
@@ -166,5 +168,5 @@ void hf_engine_use_seam(struct hf_engine *engine, enum hf_seam seam, bool is_use
     if (!is_used && seam == HF_SEAM_DISPATCH)
         refuse_all_clearing(engine);
     if (!is_used && seam == HF_SEAM_ANSWER)
-        hf_seam_let_all_go(engine);
+        let_all_go(engine);
 }

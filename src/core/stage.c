@@ -7,7 +7,7 @@
 static const unsigned short moves[HF_CALL_STAGE_COUNT] = {
     [HF_CALL_NEW] = TO(ASKING) | TO(HELD) | TO(WAITING) | TO(CLEARING) | TO(QUEUED) | TO(KEEPING) |
                     TO(JOINED) | TO(ENDED),
-    [HF_CALL_ASKING] = TO(NEW) | TO(ENDED),
+    [HF_CALL_ASKING] = TO(NEW),
     [HF_CALL_HELD] = TO(ENDED),
     [HF_CALL_WAITING] = TO(NEW),
     [HF_CALL_CLEARING] = TO(NEW),

@@ -288,7 +288,7 @@ struct request *client_call(struct sim *sim, struct client *client, enum request
     const bool at_once = must_go_at_once(sim, client, r);
     const unsigned before = sim->child_serial;
     client_say(sim, client, 1, 0);
-    if (at_once && !sim->has_failed) {
+    if (at_once && !sim->has_failed && !sim->engine->uses_seam[HF_SEAM_DISPATCH]) {
         shell_flush(sim);
         if (r->sends + r->posts == 0 && r->state == OPEN && before == sim->child_serial)
             sim_broken(sim, PROMISE_P8, "request %d was not written at once", r->number);

@@ -179,7 +179,9 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
     const bool in_vain = !reason_is(told, "wait_over") && !reason_is(told, "timeout") &&
                          !reason_is(told, "shutting_down") && !reason_is(told, "session_ended") &&
                          !reason_is(told, "server_dies_on_it") &&
-                         !reason_is(told, "refused_again") && !reason_is(told, "client_gone");
+                         !reason_is(told, "refused_again") && !reason_is(told, "client_gone") &&
+                         !reason_is(told, "record_refused") && !reason_is(told, "record_down") &&
+                         !reason_is(told, "record_late");
     if (in_vain && told->retry_after_ms < 0)
         sim_broken(sim, PROMISE_P10, "request %d was turned away without a time to retry",
                    r->number);
@@ -198,7 +200,7 @@ static void judge_dispatched(struct sim *sim, struct request *r, const struct to
         sim_broken(sim, PROMISE_P3, "request %d never left, and its client hears it may have run",
                    r->number);
     if (reason_is(told, "wait_over") && r->is_written && !r->repeatable && !was_asked &&
-        !r->was_parked)
+        !r->was_parked && !sim->is_seamed) /* else the rest may have been written since */
         sim_broken(sim, PROMISE_P10, "waitMs ended request %d although it was sent", r->number);
     if (!r->repeatable && !(was_asked && r->whole_reads == 0) &&
         (!hf_json_int(hf_json_get(told->data, HF_SPAN("generation")), &generation) ||
@@ -229,7 +231,8 @@ static void judge_state(struct sim *sim, const struct request *r, const struct t
     if (server.p && !hf_json_string_is(server, hf_span_of(seat_names[target->seat])))
         sim_broken(sim, PROMISE_P6, "request %d was for %s and went to %.*s", r->number,
                    seat_names[target->seat], HF_FMT(server));
-    if (told->code == -31003 && target->wanted && !target->removed && !target->off_by_ms)
+    if (told->code == -31003 && !sim->is_seamed && target->wanted && !target->removed &&
+        !target->off_by_ms)
         sim_broken(sim, PROMISE_P3, "request %d hears that its server is off; it is on", r->number);
     if (told->code == -31010 && !target->settings.stateful && !r->clocks_changed)
         sim_broken(sim, PROMISE_P3, "request %d lost the state of a stateless server", r->number);

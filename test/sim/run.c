@@ -73,6 +73,7 @@ static void begin(struct sim *sim, uint64_t seed)
     sim->killer_weight = PICK(sim, 0, 1, 4);
     sim->host_weight = PICK(sim, 0, 2, 6);
     sim->is_run = chance(sim, 15);
+    leaves_init(sim);
     sim->is_inquisitive = chance(sim, 35);
     if (sim->is_inquisitive) { /* then calls must come far enough to be asked about */
         sim->evil = 20;
@@ -105,6 +106,7 @@ static void go_mad(struct sim *sim)
     }
     for (unsigned i = 0; was_calm && i < sim->instance_count; i++)
         host_go_mad(sim, &sim->instances[i].host);
+    leaves_begin(sim);
 }
 
 /* ---- madness ---- */
@@ -241,6 +243,7 @@ static void come_to_senses(struct sim *sim)
 {
     TRACE(sim, "---- calm ----");
     sim->is_calm = sim->was_mad = true;
+    leaves_end(sim);
     shell_flush(sim);
     for (unsigned i = 0; i < sim->child_top; i++)
         if (sim->children[i].in_use)
@@ -424,6 +427,7 @@ static void stop(struct sim *sim)
         sim->instances[i].wanted = false;
     }
     const uint64_t began = sim->now_ms;
+    bound += sim->is_seamed ? 5000 : 0; /* for answers that wait to be recorded */
     TRACE(sim, "---- stop ----");
     sim->is_stopping = true;
     shell_begin(sim, NULL);

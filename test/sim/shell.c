@@ -56,7 +56,7 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_ABORT: exchange_abort(sim, effect->post); break;
     case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, at(sim->now_ms)); break;
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
-    case HF_DO_ASK_LEAVE: break;
+    case HF_DO_ASK_LEAVE: leaves_asked(sim, effect); break;
     }
 }
 
@@ -230,6 +230,9 @@ static void pass_time(struct sim *sim)
         if (x->in_use && x->wake_ms != UINT64_MAX && (!next || x->wake_ms < next))
             next = x->wake_ms;
     }
+    const uint64_t leave = leaves_next_ms(sim);
+    if (leave && (!next || leave < next))
+        next = leave;
     if (!next)
         return;
     if (next > sim->now_ms) {
@@ -259,8 +262,13 @@ void shell_step(struct sim *sim)
             below(sim, ++seen) == 0)
             exchange = &sim->exchanges[i];
     const uint64_t next = hf_engine_next_ms(sim->engine);
+    const uint64_t leave = leaves_next_ms(sim);
+    const bool is_asked = leave && leave <= sim->now_ms;
+    seen += is_asked;
     if (seen && next && next <= sim->now_ms && chance(sim, 50))
         tick(sim); /* a loop looks at its timers before its descriptors */
+    else if (is_asked && chance(sim, 50))
+        leaves_act(sim);
     else if (exchange)
         exchange_act(sim, exchange);
     else if (chosen)

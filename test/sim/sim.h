@@ -60,6 +60,7 @@ enum promise { PROMISES(PROMISE_ENUM) PROMISE_COUNT };
 enum {
     SERVERS = 3,
     CLIENTS = 3,
+    LEAVES = 64,
     INSTANCES = 24, /* servers added in one run, removed ones included */
     CHILDREN = 64,
     REQUESTS = 1024,
@@ -79,6 +80,7 @@ enum {
 /* ---- what is counted over all seeds ---- */
 
 struct stats {
+    uint64_t leaves_asked, leaves_refused, leaves_forgotten, leaves_died;
     uint64_t seeds, events, spawns, deaths, calls, effects, unknowns, answers_after_death;
     uint64_t resends[HF_EVIDENCE_COUNT];
     uint64_t exchanges, renewals, vias, vias_gone;
@@ -469,6 +471,12 @@ struct sim {
         const struct hf_runtime *runtime; /* NULL: none */
         unsigned may, due, heard;
     } update;
+    bool is_seamed; /* in madness: calls wait for leave at the seams */
+    struct leave {
+        enum hf_seam seam;
+        uint64_t ticket, wake_ms;
+    } leaves[LEAVES];
+    unsigned leave_count;
     struct { /* before a server's exit on the question which era it speaks */
         struct hf_server *server;
         struct hf_backoff backoff;
@@ -591,6 +599,15 @@ void cells_on_slot(void *context, enum hf_slot_state state, enum hf_slot_event e
 void cells_watch(struct stats *stats); /* whose runtime cells are counted */
 bool cells_report(const struct stats *stats,
                   bool is_full_run); /* false: something is unexplained */
+
+/* ---- leaves.c ---- */
+
+void leaves_init(struct sim *sim);
+void leaves_begin(struct sim *sim);
+void leaves_end(struct sim *sim);
+void leaves_asked(struct sim *sim, const struct hf_effect *effect);
+uint64_t leaves_next_ms(const struct sim *sim); /* 0: none */
+void leaves_act(struct sim *sim);               /* gives one that is due */
 
 #include "servers.h"
 
