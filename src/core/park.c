@@ -226,6 +226,7 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
     const struct hf_answer question = hf_park_saying(session->engine, &round->question);
+    round->was_heard = hf_linked(&call->in_session) || !hf_list_empty(&park->waiters);
     if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
         const struct hf_incoming asked = { .session = session,
                                            .via = call->via,

@@ -209,7 +209,7 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     struct hf_engine *engine = park->session->engine;
     const struct hf_span responses = hf_json_get(in->msg->params, HF_SPAN("inputResponses"));
     const bool is_first = !round->is_answered;
-    const struct hf_round *next = round_of(park, round->number + 1);
+    struct hf_round *next = round_of(park, round->number + 1);
     uint8_t digest[HF_SHA256_SIZE];
     hf_sha256(responses.p ? responses : HF_SPAN(""), digest);
     const enum answers answers = look_at_answers(park, round, responses);
@@ -237,9 +237,10 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     }
     round->is_answered = true;
     hf_park_tell(park, round->number, responses);
-    if (is_first || (!next && !park->was_heard)) /* what it hears now is kept for its re-sends */
+    bool *was_heard = next ? &next->was_heard : &park->was_heard;
+    if (is_first || !*was_heard) /* what it hears now is kept for its re-sends */
         hf_park_rearm(park);
-    park->was_heard |= !next;
+    *was_heard = true;
     hf_reply(in, hf_park_saying(engine, next ? &next->question : &park->end));
 }
 

@@ -375,6 +375,7 @@ struct hf_round {
     struct hf_link link; /* in park->rounds, oldest first */
     uint32_t number;
     struct hf_saying question;
+    bool was_heard; /* by a client that was there */
     bool is_answered;
     uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered it */
 };

@@ -594,21 +594,8 @@ bool is_offered(const struct hf_server *server);
 /* faults.c */
 bool faults_report(const struct stats *stats, bool is_full_run); /* false: something is missing */
 
-/* cells.c */
-void cells_on_slot(void *context, enum hf_slot_state state, enum hf_slot_event event);
-void cells_watch(struct stats *stats); /* whose runtime cells are counted */
-bool cells_report(const struct stats *stats,
-                  bool is_full_run); /* false: something is unexplained */
-
-/* ---- leaves.c ---- */
-
-void leaves_init(struct sim *sim);
-void leaves_begin(struct sim *sim);
-void leaves_end(struct sim *sim);
-void leaves_asked(struct sim *sim, const struct hf_effect *effect);
-uint64_t leaves_next_ms(const struct sim *sim); /* 0: none */
-void leaves_act(struct sim *sim);               /* gives one that is due */
-
+#include "cells.h"
+#include "leaves.h"
 #include "servers.h"
 
 #endif

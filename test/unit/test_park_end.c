@@ -229,6 +229,22 @@ TEST(what_a_re_send_is_the_first_to_hear_is_kept_for_park_ms_too)
     world_end(s.w);
 }
 
+TEST(a_question_that_a_re_send_is_the_first_to_hear_can_be_answered_for_park_ms)
+{
+    struct scene s = parked_with_state();
+    retries_via(s.client, 2, 2, state, YES);
+    client_via_cancelled(s.client, 2);
+    asks_form(s.first, 502);
+    advance(s.w, GATHER_MS + PARK_MS - 1);
+    retries(s.client, 3, state, YES);
+    CHECK(is_question(s.client, 3));
+    advance(s.w, PARK_MS - 1);
+    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    advance(s.w, 1);
+    CHECK(child_got(s.first, "notifications/cancelled") == 1);
+    world_end(s.w);
+}
+
 TEST(the_clock_of_a_parked_call_stands_still_and_goes_on_with_the_retry)
 {
     struct hf_settings settings = default_settings();
