@@ -70,7 +70,7 @@ test: setup-test
 sim: setup
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet test/test_sim
-	@$(BUILD)/test/test_sim --seeds 1-100000
+	@$(BUILD)/test/test_sim --seeds 1-100000 --progress
 
 bench: setup-test
 	@$(MAKE) --no-print-directory build

@@ -25,11 +25,12 @@ TAP = re.compile(r"^(\s*)(not )?ok \d+(?: - (.*?))?\s*(?:# (SKIP|TODO).*)?$")
 # Load the machine, or fill both cores by themselves: they run alone, after the others.
 ALONE = ("test_sim", "test_sim_sanitized", "kills", "conformance", "http_crowd")
 # The longest first, so that the workers end together.
-LONGEST = ("lint", "install", "three_kinds", "liveness", "test_http_client", "http_lifecycle", "sdk", "eras_stdio", "upgrade",
-           "http_streams", "http_sessions", "test_http_server", "aggregate", "limits", "deaths", "parked", "reconnect")
+LONGEST = ("lint", "liveness", "three_kinds", "http_lifecycle", "sdk", "eras_stdio", "install", "http_sessions", "aggregate", "reconnect",
+           "http_evidence", "upgrade", "http_streams", "limits", "eras_http", "parked", "mutant_finds", "http_clients")
 # Why a suite may take more than LONG_S.
 REASONS = {
-    "lint": "two compilers, clang-tidy and cppcheck read every file",
+    "conformance": "the official suite, twelve times one after the other: its checks have windows of half a second",
+    "lint": "two linters and a compiler read every file",
 }
 
 

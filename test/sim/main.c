@@ -1,7 +1,7 @@
 /* main.c - seeds, two workers, and what came of it as TAP.
  *
- *   test_sim                      100,000 seeds (or as many as SIM_SEEDS says)
- *   test_sim --seeds A-B          those
+ *   test_sim                      20,000 seeds (or as many as SIM_SEEDS says)
+ *   test_sim --seeds A-B          those; with --progress it says on stderr how far it is
  *   test_sim --seed N [--trace]   that one, with everything that happened in it */
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "sim.h"
 
-enum { WORKERS = 2, FAILURES_MAX = 40, FULL_RUN = 100000, REPLAYS = 50 };
+enum { WORKERS = 2, FAILURES_MAX = 40, FULL_RUN = 20000, REPLAYS = 50, PROGRESS = 5000 };
 
 static const char *const promise_names[] = {
 #define NAME(id, name) name,
@@ -18,6 +18,7 @@ static const char *const promise_names[] = {
 };
 
 static struct sim the_sim;
+static bool tells_progress;
 
 static void prepare(struct sim *sim, struct stats *stats, bool trace)
 {
@@ -49,6 +50,9 @@ static void run_seeds(struct stats *stats, uint64_t from, uint64_t to, uint64_t 
     for (uint64_t seed = from; seed <= to && stats->failed_seeds < FAILURES_MAX; seed += step) {
         stats->current_seed = seed;
         sim_run(&the_sim, seed);
+        if (tells_progress && seed % PROGRESS == 0)
+            fprintf(stderr, "sim: %llu of %llu\n", (unsigned long long)seed,
+                    (unsigned long long)to);
     }
     clean(&the_sim);
 }
@@ -293,11 +297,13 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--trace") == 0)
             trace = true;
+        else if (strcmp(argv[i], "--progress") == 0)
+            tells_progress = true;
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
             one = sscanf(argv[++i], "%llu", &seed) == 1;
         else if (strcmp(argv[i], "--seeds") != 0 || i + 1 >= argc ||
                  sscanf(argv[++i], "%llu-%llu", &from, &to) != 2) {
-            fprintf(stderr, "usage: %s [--seed N [--trace] | --seeds A-B]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--seed N [--trace] | --seeds A-B [--progress]]\n", argv[0]);
             return 2;
         }
     }
