@@ -13,7 +13,7 @@ help:
 	@echo 'make run        install what is needed, build, show holdfast at work, then serve'
 	@echo 'make test       install what is needed, build, and run every test'
 	@echo 'make setup      install what is needed for building (Debian; elsewhere see docs/PACKAGING.md)'
-	@echo 'make build      build $(BUILD)/holdfast'
+	@echo 'make build      build $(BUILD)/holdfast with what is there'
 	@echo 'make install    put it under PREFIX ($(PREFIX)), in DESTDIR if given; `make uninstall` takes it away'
 	@echo 'make sim        100,000 seeds of the simulator (`make test` runs 20,000)'
 	@echo 'make bench      speed beside a byte relay and beside other proxies, in one run'
@@ -40,7 +40,7 @@ $(SAN)/build.ninja: | $(BUILD)/build.ninja
 	@meson setup $(SAN) -Dwerror=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
-build: setup $(BUILD)/build.ninja
+build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 # What the tests need: a few programs as they are shipped, all others with sanitizers.
@@ -48,14 +48,15 @@ build-tests: $(BUILD)/build.ninja $(SAN)/build.ninja
 	@ninja -C $(BUILD) --quiet all helpers
 	@ninja -C $(SAN) --quiet holdfast unit-tests helpers
 
-# No package is installed here, so that it can be run as root after `make build`.
+# Installs no package, and builds nothing after `make build` with the same PREFIX.
 install: $(BUILD)/build.ninja
 	@scripts/install put $(BUILD) '$(PREFIX)' '$(DESTDIR)'
 
 uninstall: $(BUILD)/build.ninja
 	@scripts/install away $(BUILD) '$(PREFIX)' '$(DESTDIR)'
 
-run: build
+run: setup
+	@$(MAKE) --no-print-directory build
 	@mkdir -p $(BUILD)/run
 	@$(BUILD)/holdfast-scenes $(BUILD)/holdfast $(BUILD)/holdfast-ledger $(BUILD)/run
 	@echo
@@ -67,8 +68,7 @@ test: setup-test
 	@$(MAKE) --no-print-directory build-tests
 	@scripts/run-tests.py
 
-sim: setup
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+sim: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet test/test_sim
 	@$(BUILD)/test/test_sim --seeds 1-100000 --progress
 
