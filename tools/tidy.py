@@ -26,9 +26,17 @@ PURE = {"base", "wire", "core"}
 PURE_HEADERS = {"assert.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "float.h",
                 "math.h", "errno.h", "limits.h", "locale.h", "emmintrin.h", "sys/wait.h"}
 PURE_BANNED = re.compile(r"\b(printf|fprintf|fopen|puts|getenv|time|clock_gettime|gettimeofday|read|write|open|socket|fork|rand|malloc|calloc|realloc)\s*\(")
-ONE_WRITER = {"slot->state =": "src/core/slot.c", "runtime->state =": "src/core/runtime.c", "machine.state =": None}
+# Each machine has one function that writes its state, in one place.
+MACHINES = {"slot": (r"\b(?:slot->|machine\.)state = ", "src/core/slot.c"),
+            "runtime": (r"\bruntime->state = ", "src/core/runtime.c"),
+            "call": (r"(?:->|\.)stage = (?!\()", "src/core/call.c")}
+# What may happen in one way only: the function, the files that may call it, how many places at the most.
+ONE_WAY = {"the function that re-sends (send_again)": (r"\bsend_again\(", {"src/core/verdict.c"}, 1),
+           "the function that releases a call": (r"\bhf_call_release\(", {"src/core/answer.c"}, 2)}
+ANSWERS = r"\bhf_call_answer\("
 LINE, FUNCTION, FILE = 100, 70, 600
 problems = {}
+writers, ways, answers = dict.fromkeys(MACHINES, 0), dict.fromkeys(ONE_WAY, 0), {}
 
 
 def problem(rule, where, what):
@@ -48,6 +56,28 @@ def functions(lines):
         elif line == "}" and start:
             yield start, number
             start = None
+
+
+def definitions_out(code):
+    """Without the lines that declare or define a function: what is left are its uses."""
+    return "\n".join(line for line in code.split("\n") if not re.match(r"[a-z]\w*[ *].*\(", line))
+
+
+def count_ways(path, code):
+    for machine, (pattern, owner) in MACHINES.items():
+        found = len(re.findall(pattern, code))
+        writers[machine] += found
+        if found and path != owner:
+            problem("one_writer_of_each_state", path, f"writes the state of a {machine}")
+    uses = definitions_out(code)
+    for what, (pattern, owners, most) in ONE_WAY.items():
+        found = len(re.findall(pattern, uses))
+        ways[what] += found
+        if (found and path not in owners) or ways[what] > most:
+            problem("one_way_to_do_a_thing", path, f"calls {what}")
+    found = len(re.findall(ANSWERS, uses))
+    if found:
+        answers[path] = found
 
 
 def check(path):
@@ -80,16 +110,15 @@ def check(path):
     if layer == "core":
         for hit in PURE_BANNED.finditer(code):
             problem("the_core_is_pure", path, f"calls {hit.group(1)}")
-    for pattern, owner in ONE_WRITER.items():
-        for hit in re.finditer(re.escape(pattern) + r"(?!=)", code):
-            if path != owner:
-                problem("one_writer_of_each_state", path, pattern)
+    if layer == "core":
+        count_ways(path, code)
     if layer != "base" and re.search(r"\b(malloc|calloc|realloc|free|strdup)\s*\(", re.sub(r"hf_(alloc|realloc|free|strdup)\s*\(", "", code)):
         if layer != "guard":
             problem("one_door_to_the_allocator", path, "uses the allocator directly")
 
 
 RULES = ["arrows_point_one_way", "the_core_is_pure", "the_core_has_no_globals", "one_writer_of_each_state",
+         "one_way_to_do_a_thing",
          "one_door_to_the_allocator", "lines_stay_short", "functions_stay_short", "files_stay_short",
          "every_file_says_what_it_is", "nothing_is_left_for_later"]
 for path in subprocess.run(["git", "ls-files", "src", "include", "test", "examples", "bench", "tools"], stdout=subprocess.PIPE, text=True).stdout.split():
@@ -107,6 +136,14 @@ for line in listing.split("\n"):
 if "src_core_" not in listing:
     problem("the_core_has_no_globals", archive, "cannot be read")
 
+for machine, count in writers.items():
+    print(f"# table: writers of the state of a {machine}: {count}")
+    if count != 1:
+        problem("one_writer_of_each_state", machine, f"{count} writers")
+for what, count in ways.items():
+    print(f"# table: callers of {what}: {count}")
+print(f"# table: callers of the function that answers (hf_call_answer): {sum(answers.values())}: "
+      + ", ".join(f"{os.path.basename(path)} {count}" for path, count in sorted(answers.items())))
 for number, rule in enumerate(RULES, 1):
     for text in problems.get(rule, []):
         print("# " + text)

@@ -1,9 +1,15 @@
 /* faults.h - what goes wrong with remote servers, how exchanges with them end, and what modern
- * servers are met with. */
+ * servers are met with; and the time of it all. */
 #ifndef HF_TEST_FAULTS_H
 #define HF_TEST_FAULTS_H
 
 #include "core/engine.h"
+
+/* The clock on the wall jumps about: nothing may depend on it. */
+static inline struct hf_now at(uint64_t mono_ms)
+{
+    return (struct hf_now) { mono_ms, UINT64_C(1700000000000) + mono_ms * 7919 % 1000000007 };
+}
 
 #define FAULTS(X)                                                                                  \
     X(REFUSED, "connection refused")                                                               \

@@ -34,12 +34,6 @@
 #include "faults.h"
 #include "modern_clients.h"
 
-/* The clock on the wall jumps about: nothing may depend on it. */
-static inline struct hf_now at(uint64_t mono_ms)
-{
-    return (struct hf_now) { mono_ms, UINT64_C(1700000000000) + mono_ms * 7919 % 1000000007 };
-}
-
 #define PROMISES(X)                                                                                \
     X(P1, "p1_every_request_is_answered_exactly_once_and_in_time")                                 \
     X(P2, "p2_no_call_is_run_twice")                                                               \
