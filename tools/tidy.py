@@ -73,7 +73,7 @@ def count_ways(path, code):
     for what, (pattern, owners, most) in ONE_WAY.items():
         found = len(re.findall(pattern, uses))
         ways[what] += found
-        if (found and path not in owners) or ways[what] > most:
+        if found and (path not in owners or ways[what] > most):
             problem("one_way_to_do_a_thing", path, f"calls {what}")
     found = len(re.findall(ANSWERS, uses))
     if found:

@@ -12,66 +12,70 @@ struct post { /* one that is being looked at */
     struct hf_msg msg;
 };
 
-/* ---- is it said in the headers as it is in the body? ---- */
+/* ---- is it said in the headers as it is in the body? ----
+ *
+ * Each of these refuses what is wrong and says whether it did. */
 
 /* A header that is there twice says nothing. */
-static bool differs(const struct post *post, const char *name, struct hf_span what)
+static bool refuse_header(const struct post *post, const char *name, struct hf_span what)
 {
     hf_http_refuse(post->exchange, 400, post->msg.id, HF_CODE_HEADER_MISMATCH,
                    "Header mismatch: one header %s is needed, and it must say the same as %.*s in "
                    "the body",
                    name, (int)(what.n < 200 ? what.n : 200), what.p);
-    return false;
+    return true;
 }
 
-static bool lacks_meta(const struct post *post, const char *what)
+static bool refuse_meta(const struct post *post, const char *what)
 {
     hf_http_refuse(post->exchange, 400, post->msg.id, -32602,
                    "Invalid params: a request of version " HF_MODERN_VERSION
                    " needs %s in params._meta; older versions begin with initialize",
                    what);
-    return false;
+    return true;
 }
 
 /* Which version it is, and that its introduction is complete; the engine knows whether we speak it.
  */
-static bool has_introduction(const struct post *post)
+static bool refuse_introduction(const struct post *post)
 {
     const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
     const struct hf_span meta = hf_era_meta(&post->msg);
     const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
     if (!version.p && hf_span_is(post->msg.method, "initialize"))
-        return differs(post, "MCP-Protocol-Version (of an older version, or none)",
-                       HF_SPAN("initialize"));
+        return refuse_header(post, "MCP-Protocol-Version (of an older version, or none)",
+                             HF_SPAN("initialize"));
     if (hf_json_type(version) != HF_JSON_STRING)
-        return lacks_meta(post, "a string \"" HF_META_VERSION "\"");
+        return refuse_meta(post, "a string \"" HF_META_VERSION "\"");
     if (!said.p || !hf_json_string_is(version, said))
-        return differs(post, "MCP-Protocol-Version", HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
+        return refuse_header(post, "MCP-Protocol-Version",
+                             HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
     if (hf_json_string_is(version, HF_SPAN(HF_MODERN_VERSION)) &&
         hf_json_type(hf_json_get(meta, HF_SPAN(HF_META_CAPABLE))) != HF_JSON_OBJECT)
-        return lacks_meta(post, "an object \"" HF_META_CAPABLE "\"");
-    return true;
+        return refuse_meta(post, "an object \"" HF_META_CAPABLE "\"");
+    return false;
 }
 
-static bool has_right_method(const struct post *post)
+static bool refuse_method(const struct post *post)
 {
     const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_METHOD);
-    return (said.p && hf_span_eq(said, post->msg.method)) ||
-           differs(post, "Mcp-Method", HF_SPAN("method"));
+    const bool is_same = said.p && hf_span_eq(said, post->msg.method);
+    return !is_same && refuse_header(post, "Mcp-Method", HF_SPAN("method"));
 }
 
 /* What lacks the name in its body is the engine's to refuse. */
-static bool has_right_name(const struct post *post)
+static bool refuse_name(const struct post *post)
 {
     const struct hf_span member = hf_mcp_name_member(post->msg.method);
     const struct hf_span name =
         member.p ? hf_json_get(post->msg.params, member) : (struct hf_span) { NULL, 0 };
-    return hf_json_type(name) != HF_JSON_STRING ||
-           hf_mcp_value_is(hf_http_header(post->head, HF_HTTP_MCP_NAME), name) ||
-           differs(post, "Mcp-Name", member);
+    const bool is_same = hf_json_type(name) != HF_JSON_STRING ||
+                         hf_mcp_value_is(hf_http_header(post->head, HF_HTTP_MCP_NAME), name);
+    return !is_same && refuse_header(post, "Mcp-Name", member);
 }
 
-static bool has_param(void *context, struct hf_span name, struct hf_span value)
+/* For hf_mcp_params, which goes on while this is true. */
+static bool accept_param(void *context, struct hf_span name, struct hf_span value)
 {
     const struct post *post = context;
     struct hf_buf header;
@@ -83,34 +87,36 @@ static bool has_param(void *context, struct hf_span name, struct hf_span value)
     }
     const struct hf_span said = hf_http_header_named(post->head, hf_buf_span(&header));
     hf_buf_add_char(&header, '\0');
-    const bool is_same = hf_mcp_value_is(said, value) ||
-                         differs(post, header.p, HF_SPAN("the argument of that mark"));
+    const bool is_same = hf_mcp_value_is(said, value);
+    if (!is_same)
+        (void)refuse_header(post, header.p, HF_SPAN("the argument of that mark"));
     hf_buf_done(&header);
     return is_same;
 }
 
 /* A tool whose marks are wrong must not be used by clients at all, so there is nothing to compare.
  */
-static bool has_right_params(struct post *post, struct hf_session *session)
+static bool refuse_params(struct post *post, struct hf_session *session)
 {
     if (!hf_span_is(post->msg.method, "tools/call"))
-        return true;
+        return false;
     const struct hf_span schema =
         hf_session_tool_schema(session, hf_json_get(post->msg.params, HF_SPAN("name")));
-    return !schema.p || hf_mcp_schema_fault(schema) ||
-           hf_mcp_params(schema, hf_json_get(post->msg.params, HF_SPAN("arguments")), has_param,
-                         post);
+    return schema.p && !hf_mcp_schema_fault(schema) &&
+           !hf_mcp_params(schema, hf_json_get(post->msg.params, HF_SPAN("arguments")), accept_param,
+                          post);
 }
 
 /* The version says nothing about headers of notifications, but what is said must be true. */
-static bool is_true_notification(const struct post *post)
+static bool refuse_notification(const struct post *post)
 {
     const struct hf_span version = hf_json_path(
         post->msg.params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_VERSION) });
     const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
     if (version.p && said.p && !hf_json_string_is(version, said))
-        return differs(post, "MCP-Protocol-Version", HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
-    return post->head->counts[HF_HTTP_MCP_METHOD] == 0 || has_right_method(post);
+        return refuse_header(post, "MCP-Protocol-Version",
+                             HF_SPAN("_meta[\"" HF_META_VERSION "\"]"));
+    return post->head->counts[HF_HTTP_MCP_METHOD] > 0 && refuse_method(post);
 }
 
 /* ---- giving it to the engine ---- */
@@ -158,7 +164,7 @@ static void take(struct hf_http_session *session, const struct post *post, bool 
 static void take_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                          struct post *post, bool takes_json, bool takes_events)
 {
-    if (!has_introduction(post) || !has_right_method(post) || !has_right_name(post))
+    if (refuse_introduction(post) || refuse_method(post) || refuse_name(post))
         return;
     if (!takes_events && hf_span_is(post->msg.method, "subscriptions/listen")) {
         hf_http_refuse(post->exchange, 406, post->msg.id, -32000,
@@ -166,7 +172,7 @@ static void take_request(struct hf_http_front *front, const struct hf_visitor *v
         return;
     }
     struct hf_http_session *session = session_for(front, visitor, post);
-    if (session && has_right_params(post, session->core))
+    if (session && !refuse_params(post, session->core))
         take(session, post, takes_json, takes_events);
     hf_shell_pump(front->shell);
 }
@@ -176,7 +182,7 @@ static void take_request(struct hf_http_front *front, const struct hf_visitor *v
 static void take_notification(struct hf_http_front *front, const struct hf_visitor *visitor,
                               const struct post *post)
 {
-    if (!is_true_notification(post))
+    if (refuse_notification(post))
         return;
     struct hf_http_session *session = session_for(front, visitor, post);
     if (!session)

@@ -494,7 +494,7 @@ void exchange_act(struct sim *sim, struct exchange *x)
     switch (x->phase) {
     case TO_CONNECT: connect_or_not(sim, x); break;
     case TO_SEND:
-        if (x->post && chance(sim, x->instance->host.net))
+        if (x->post && chance(sim, x->instance->host.net * (x->verb == HF_POST_RESUME ? 5u : 1u)))
             fail_on_the_way(sim, x);
         else
             reach(sim, x);
