@@ -45,7 +45,7 @@ build: $(BUILD)/build.ninja
 
 # What the tests need: a few programs as they are shipped, all others with sanitizers.
 build-tests: $(BUILD)/build.ninja $(SAN)/build.ninja
-	@ninja -C $(BUILD) --quiet all helpers
+	@ninja -C $(BUILD) --quiet helpers
 	@ninja -C $(SAN) --quiet holdfast unit-tests helpers
 
 # Installs no package, and builds nothing after `make build` with the same PREFIX.

@@ -22,6 +22,8 @@ LONG_S = 60
 SEEDS = "1-20000"  # `make sim` runs 100,000
 TAP = re.compile(r"^(\s*)(not )?ok \d+(?: - (.*?))?\s*(?:# (SKIP|TODO).*)?$")
 
+# Most suites wait more than they compute: one more at a time than there are cores.
+WIDTH = min(3, (os.cpu_count() or 1) + 1)
 # Load the machine, or fill both cores by themselves: they run alone, after the others.
 ALONE = ("test_sim", "test_sim_sanitized", "kills", "conformance", "http_crowd")
 # The longest first, so that the workers end together.
@@ -135,7 +137,7 @@ def main(wanted):
     began = time.time()
     todo = sorted((s for s in suites() if not wanted or any(w in s.name for w in wanted)), key=Suite.order)
     results, bad = {}, 0
-    for group, width in (([s for s in todo if s.name not in ALONE], 2), ([s for s in todo if s.name in ALONE], 1)):
+    for group, width in (([s for s in todo if s.name not in ALONE], WIDTH), ([s for s in todo if s.name in ALONE], 1)):
         with concurrent.futures.ThreadPoolExecutor(width) as pool:
             for future in concurrent.futures.as_completed([pool.submit(run, suite) for suite in group]):
                 result = future.result()
