@@ -41,7 +41,7 @@ $(SAN)/build.ninja: | $(BUILD)/build.ninja
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet without-tests
 
 # What the tests need: a few programs as they are shipped, all others with sanitizers.
 build-tests: $(BUILD)/build.ninja $(SAN)/build.ninja
