@@ -50,15 +50,48 @@ struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char 
     return hf_answer_rest(HF_OUTCOME_ERROR, code, hf_keep(engine, &draft));
 }
 
-struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
-                                   const struct hf_error_facts *facts)
+enum hf_failure_form hf_failure_form_of(const struct hf_session *session,
+                                        const struct hf_server *server,
+                                        const struct hf_method *method, struct hf_span params,
+                                        bool is_modern)
+{
+    const enum hf_errors_as wish = session->errors_as != HF_ERRORS_UNSAID ? session->errors_as
+                                   : server ? server->settings.errors_as
+                                            : HF_ERRORS_AS_RESULT;
+    if (method->id != HF_METHOD_TOOLS_CALL || wish == HF_ERRORS_AS_ERROR ||
+        hf_json_get(params, HF_SPAN("task")).p)
+        return HF_AS_ERROR;
+    return is_modern ? HF_AS_MODERN_RESULT : HF_AS_RESULT;
+}
+
+enum hf_failure_form hf_call_failure_form(const struct hf_call *call)
+{
+    const struct hf_span text = { call->text, call->text_length };
+    return hf_failure_form_of(call->session, call->slot ? call->slot->server : NULL, call->method,
+                              hf_json_get(text, HF_SPAN("params")), call->is_modern);
+}
+
+const char *hf_because(struct hf_engine *engine, const char *why)
 {
     struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, ",\"error\":");
-    hf_error_write(&draft, error, facts);
+    hf_error_add_why(&draft, why);
+    hf_buf_add_char(&draft, '\0');
+    return hf_keep(engine, &draft).p;
+}
+
+struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
+                                   const struct hf_error_facts *facts, enum hf_failure_form form)
+{
+    const bool is_error = form == HF_AS_ERROR;
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, is_error ? ",\"error\":" : ",\"result\":");
+    if (is_error)
+        hf_error_write(&draft, error, facts);
+    else
+        hf_error_write_result(&draft, error, facts, form == HF_AS_MODERN_RESULT);
     hf_buf_add_char(&draft, '}');
-    struct hf_answer answer =
-        hf_answer_rest(HF_OUTCOME_FAILED, hf_error_code(error), hf_keep(engine, &draft));
+    struct hf_answer answer = hf_answer_rest(HF_OUTCOME_FAILED, is_error ? hf_error_code(error) : 0,
+                                             hf_keep(engine, &draft));
     answer.error = error;
     return answer;
 }
@@ -149,7 +182,7 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
         .is_joined = call->stage == HF_CALL_JOINED,
         .is_parked = hf_call_is_parked(call),
         .outcome = answer->outcome,
-        .code = answer->code,
+        .code = answer->outcome == HF_OUTCOME_FAILED ? hf_error_code(answer->error) : answer->code,
         .came_wall_ms = call->came_wall_ms,
         .ended_wall_ms = engine->wall_ms,
     };
@@ -192,6 +225,25 @@ void hf_call_end_ours(struct hf_call *call)
 
 /* ---- what the server answered ---- */
 
+enum { OUTCOME_TAIL = 1024 }; /* it stands at the end of what a holdfast answers */
+
+/* A holdfast behind us answered for a server that did not: that outcome counts here too. */
+static void take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg)
+{
+    static const char mark[] = "\"" HF_META_OUTCOME "\"";
+    const size_t n = msg->text.n < OUTCOME_TAIL ? msg->text.n : OUTCOME_TAIL;
+    const char *tail = msg->text.p + msg->text.n - n;
+    int64_t code;
+    if (msg->kind != HF_MSG_RESULT || !memmem(tail, n, mark, sizeof mark - 1))
+        return;
+    const struct hf_span outcome = hf_json_path(
+        msg->result, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
+    const bool dispatched = hf_json_is_true(hf_json_get(outcome, HF_SPAN("dispatched")));
+    if (hf_json_int(hf_json_get(outcome, HF_SPAN("code")), &code) &&
+        hf_error_of_code(code, dispatched, &answer->error))
+        answer->outcome = HF_OUTCOME_FAILED;
+}
+
 void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
@@ -209,6 +261,8 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
         hf_modern_add_rest(&rest, call, msg, &answer.code);
         answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
     }
+    if (call->is_tool_call)
+        take_over_outcome(&answer, msg);
     hf_call_answer(call, answer);
 }
 
@@ -222,13 +276,28 @@ static enum hf_error truth_of(const struct hf_call *call, enum hf_error error, c
     if (!call->was_dispatched || !server || hf_error_dispatched(error))
         return error;
     (void)snprintf(sentence, size,
-                   call->input ? "The server \"%s\" asked for input in the middle of the call and "
-                                 "could not be given it (%s). What it did before it asked is not "
+                   call->input ? "The server '%s' asked for input in the middle of the call and "
+                                 "could not be given it%s. What it did before it asked is not "
                                  "known: check that before sending it again."
-                               : "The request was sent to \"%s\", which was lost before it "
-                                 "answered, and it could not be repeated (%s). It may have run.",
-                   server->name, reason);
+                               : "The request was sent to '%s', which was lost before it "
+                                 "answered, and it could not be repeated%s. It may have run.",
+                   server->name, hf_because(call->engine, reason));
     return HF_ERROR_OUTCOME_UNKNOWN;
+}
+
+enum { HF_WHEN_MAX = 60 }; /* bytes of what add_when adds */
+
+/* When to try again, as people say it. */
+static void add_when(char *sentence, size_t size, int64_t retry_after_ms)
+{
+    const size_t n = strlen(sentence);
+    const long long seconds = (retry_after_ms + 999) / 1000;
+    if (retry_after_ms < 0)
+        return;
+    if (seconds < 120)
+        (void)snprintf(sentence + n, size - n, " Try again in %lld s.", seconds);
+    else
+        (void)snprintf(sentence + n, size - n, " Try again in %lld min.", (seconds + 59) / 60);
 }
 
 /* The generation that has the call, or had it last. */
@@ -246,14 +315,13 @@ static uint64_t generation_of(const struct hf_call *call)
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...)
 {
-    char sentence[700];
+    char sentence[800];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, args);
+    (void)vsnprintf(sentence, sizeof sentence - HF_WHEN_MAX, format, args);
     va_end(args);
-    error = truth_of(call, error, reason, sentence, sizeof sentence);
+    error = truth_of(call, error, reason, sentence, sizeof sentence - HF_WHEN_MAX);
     struct hf_error_facts facts = {
-        .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
         .evidence = hf_error_dispatched(error) ? HF_EVIDENCE_DISPATCHED : call->evidence,
         .retry_after_ms = -1,
@@ -265,11 +333,15 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
         facts.generation = generation_of(call);
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_call_retry_after_ms(call);
+        add_when(sentence, sizeof sentence, facts.retry_after_ms);
         hf_note(call->engine, HF_NOTE_INFO, slot->server, facts.generation,
                 "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
                 hf_evidence_name(facts.evidence), reason, call->method->name);
     }
-    const struct hf_answer answer = hf_answer_failure(call->engine, error, &facts);
+    hf_error_tidy_sentence(sentence);
+    facts.sentence = hf_span_of(sentence);
+    const struct hf_answer answer =
+        hf_answer_failure(call->engine, error, &facts, hf_call_failure_form(call));
     if (hf_call_is_parked(call) && hf_park_may_come_again(call->park, error))
         hf_park_lay_aside(call->park, &answer);
     else

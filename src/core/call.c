@@ -243,10 +243,11 @@ void hf_call_timer(struct hf_call *call)
         return;
     }
     hf_call_fail(call, HF_ERROR_UNAVAILABLE, out_of_time ? "timeout" : "wait_over",
-                 "The server \"%s\" was not available in time (%s); the call was never sent and is "
+                 "The server \"%s\" was not available in time%s; the call was never sent and is "
                  "safe to send again.",
                  name,
-                 call->slot->server->reason[0] ? call->slot->server->reason : "it is starting");
+                 hf_because(engine, call->slot->server->reason[0] ? call->slot->server->reason
+                                                                  : "it is starting"));
 }
 
 /* ---- out and back ---- */

@@ -271,6 +271,8 @@ bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b);      
 void hf_session_set_modern(struct hf_session *session);
 /* The inputSchema of a tool as this session calls it (`raw_name` is JSON), or p NULL: not known. */
 struct hf_span hf_session_tool_schema(struct hf_session *session, struct hf_span raw_name);
+/* Right after hf_session_open: how failures of ours are told to this client. */
+void hf_session_set_errors_as(struct hf_session *session, enum hf_errors_as errors_as);
 /* Right after hf_session_open. */
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy);
 

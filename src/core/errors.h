@@ -1,8 +1,13 @@
 /*
  * errors.h - the errors a client sees from us (DESIGN 7): one table of code, name and what to do.
  *
- * Each says a sentence that a model can act on and carries `data` for machines. retrySafe is always
+ * Each says a sentence that a model can act on and carries facts for machines. retrySafe is always
  * the opposite of dispatched.
+ *
+ * 1. A tools/call is answered with a result that says isError, because an error invites some
+ *    clients to send the call again, and loses its words in others.
+ * 2. A sentence has no double quotes, which some clients escape, and none of the words of libraries
+ *    and networks that make some clients take it for their own failure, and repeat the call.
  */
 #ifndef HF_CORE_ERRORS_H
 #define HF_CORE_ERRORS_H
@@ -40,6 +45,17 @@ struct hf_error_facts {
 
 /* Appends {"code":…,"message":…,"data":{…}}. */
 void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts);
+/* Appends the same as the result of a tool: {"content":[…],"isError":true,"_meta":{…}}. */
+void hf_error_write_result(struct hf_buf *out, enum hf_error error,
+                           const struct hf_error_facts *facts, bool is_modern);
+#define HF_META_OUTCOME "dev.holdfast/outcome" /* the member of _meta that has the facts */
+/* The error of that code that was, or was not, dispatched; false: it is none of ours. */
+bool hf_error_of_code(int64_t code, bool dispatched, enum hf_error *ret_error);
+
+/* Appends " (why)", as far as it may stand in a sentence; nothing if it may not. */
+void hf_error_add_why(struct hf_buf *out, const char *why);
+/* Makes a sentence of it that has no double quotes; in place. */
+void hf_error_tidy_sentence(char *sentence);
 int hf_error_code(enum hf_error error);
 const char *hf_error_name(enum hf_error error);
 bool hf_error_dispatched(enum hf_error error);

@@ -196,7 +196,15 @@ struct hf_answer hf_answer_result(struct hf_span result);
 struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char *text,
                                  struct hf_span data);
 struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
-                                   const struct hf_error_facts *facts);
+                                   const struct hf_error_facts *facts, enum hf_failure_form form);
+/* `server` NULL: none is known. */
+enum hf_failure_form hf_failure_form_of(const struct hf_session *session,
+                                        const struct hf_server *server,
+                                        const struct hf_method *method, struct hf_span params,
+                                        bool is_modern);
+enum hf_failure_form hf_call_failure_form(const struct hf_call *call);
+/* " (why)" for a sentence, or ""; good until collect. */
+const char *hf_because(struct hf_engine *engine, const char *why);
 void hf_answer_add_rest(struct hf_buf *out, const struct hf_answer *answer);
 void hf_reply(const struct hf_incoming *in, struct hf_answer answer);
 
@@ -346,7 +354,7 @@ void hf_park_gather(struct hf_park *park); /* if there is something to be asked 
 void hf_park_rearm(struct hf_park *park);
 /* Asks: `requests` are the members of inputRequests. */
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
-struct hf_answer hf_park_saying(struct hf_engine *engine, const struct hf_saying *saying);
+struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying);
 struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask);
 /* Tells the server what its client answered in that round. */
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);

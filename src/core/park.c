@@ -80,6 +80,7 @@ struct hf_park *hf_park_new(struct hf_call *call)
     park->number = call->id;
     park->server = hf_strdup(call->slot->server->name);
     park->generation = call->runtime->generation;
+    park->form = hf_call_failure_form(call);
     hf_park_bind(session, call->method, params, park->bound);
     hf_link_init(&park->asks);
     hf_link_init(&park->rounds);
@@ -158,8 +159,9 @@ void hf_park_rearm(struct hf_park *park)
 
 /* ---- saying ---- */
 
-struct hf_answer hf_park_saying(struct hf_engine *engine, const struct hf_saying *saying)
+struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying)
 {
+    struct hf_engine *engine = park->session->engine;
     static const struct hf_error_facts not_kept = {
         .sentence = { not_kept_sentence, sizeof not_kept_sentence - 1 },
         .reason = { "result_not_kept", 15 },
@@ -167,7 +169,7 @@ struct hf_answer hf_park_saying(struct hf_engine *engine, const struct hf_saying
         .retry_after_ms = -1,
     };
     if (!saying->rest)
-        return hf_answer_failure(engine, HF_ERROR_RESULT_TOO_LARGE, &not_kept);
+        return hf_answer_failure(engine, HF_ERROR_RESULT_TOO_LARGE, &not_kept, park->form);
     struct hf_buf draft = hf_draft(); /* what is kept may be forgotten before it is sent */
     hf_buf_add(&draft, (struct hf_span) { saying->rest, saying->length });
     return hf_answer_rest(HF_OUTCOME_RELAYED, saying->code, hf_keep(engine, &draft));
@@ -225,7 +227,7 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     assert(park->rounds.prev); /* the list was made with its park */
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
-    const struct hf_answer question = hf_park_saying(session->engine, &round->question);
+    const struct hf_answer question = hf_park_saying(park, &round->question);
     round->was_heard = hf_linked(&call->in_session) || !hf_list_empty(&park->waiters);
     if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
         const struct hf_incoming asked = { .session = session,
@@ -473,6 +475,7 @@ void hf_parks_stop(struct hf_session *session)
         park->is_anew = false;
         hf_park_refuse_asks(park, false, "holdfast is shutting down");
         hf_call_take_back(call, HF_SPAN("\"holdfast is shutting down\""));
-        hf_call_answer(call, hf_answer_failure(engine, HF_ERROR_OUTCOME_UNKNOWN, &facts));
+        hf_call_answer(call, hf_answer_failure(engine, HF_ERROR_OUTCOME_UNKNOWN, &facts,
+                                               hf_call_failure_form(call)));
     }
 }

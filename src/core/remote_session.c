@@ -22,13 +22,12 @@ void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict ver
     call->evidence = late ? HF_EVIDENCE_DISPATCHED : HF_EVIDENCE_REFUSED;
     if (late)
         hf_call_fail(call, HF_ERROR_REJECTED_LATE, reason,
-                     "The server \"%s\" answered the call with HTTP %d and no result. It may have "
-                     "run before that: check its effect before sending it again.",
-                     name, status);
+                     "The server \"%s\" answered the call without a result. It may have run before "
+                     "that: check its effect before sending it again.",
+                     name);
     else
         hf_call_fail(call, HF_ERROR_REJECTED, reason,
-                     "The server \"%s\" turned the call away with HTTP %d before it ran%s.", name,
-                     status,
+                     "The server \"%s\" turned the call away before it ran%s.", name,
                      status == 401 ? ": it wants credentials; set its \"headers\" in the config"
                                    : "; it will not accept it as it is");
 }

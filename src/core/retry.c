@@ -220,7 +220,7 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
         return;
     }
     if (is_first && answers == SOME_MISSING) { /* the revision: ask again rather than refuse */
-        hf_reply(in, hf_park_saying(engine, &round->question));
+        hf_reply(in, hf_park_saying(park, &round->question));
         return;
     }
     if (!is_first && !hf_digest_same(digest, round->digest)) {
@@ -241,7 +241,7 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     if (is_first || !*was_heard) /* what it hears now is kept for its re-sends */
         hf_park_rearm(park);
     *was_heard = true;
-    hf_reply(in, hf_park_saying(engine, next ? &next->question : &park->end));
+    hf_reply(in, hf_park_saying(park, next ? &next->question : &park->end));
 }
 
 bool hf_retry_is_ours(const struct hf_incoming *in)

@@ -108,6 +108,10 @@ void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_e
                const char *reason, const char *sentence)
 {
     struct hf_engine *engine = in->session->engine;
+    /* what could not be read may have been anything: an error */
+    const enum hf_failure_form form = in->msg ? hf_failure_form_of(in->session, server, in->method,
+                                                                   in->msg->params, in->is_modern)
+                                              : HF_AS_ERROR;
     struct hf_error_facts facts = {
         .sentence = hf_span_of(sentence),
         .reason = hf_span_of(reason),
@@ -123,7 +127,7 @@ void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_e
     }
     if (slot)
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-    hf_reply(in, hf_answer_failure(engine, error, &facts));
+    hf_reply(in, hf_answer_failure(engine, error, &facts, form));
 }
 
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)

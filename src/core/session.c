@@ -19,6 +19,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     }
     session->shell = shell;
     session->level = -1;
+    session->errors_as = HF_ERRORS_UNSAID;
     hf_link_init(&session->in_greeted);
     hf_link_init(&session->slots);
     hf_link_init(&session->calls);
@@ -33,6 +34,11 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_list_push(&engine->sessions, &session->link);
     hf_door_join(session);
     return session;
+}
+
+void hf_session_set_errors_as(struct hf_session *session, enum hf_errors_as errors_as)
+{
+    session->errors_as = errors_as;
 }
 
 void *hf_session_shell(const struct hf_session *session)
@@ -153,13 +159,13 @@ static void give_up(struct hf_call *call)
     hf_call_take_back(call, HF_SPAN(""));
     if (may_have_run)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
-                     "The call was sent to \"%s\", and the session of its client was ended before "
-                     "the answer came. It may have run. Check its effect before sending it again.",
+                     "The call was sent to \"%s\", and its client left before the answer came. It "
+                     "may have run. Check its effect before sending it again.",
                      call->slot->server->name);
     else
         hf_call_fail(call, HF_ERROR_UNAVAILABLE, "session_ended",
-                     "The session of its client was ended while the call waited. It was never "
-                     "sent and is safe to send again.");
+                     "Its client left while the call waited. It was never sent and is safe to "
+                     "send again.");
 }
 
 void hf_session_give_up(struct hf_session *session, struct hf_now now)
@@ -216,10 +222,11 @@ void hf_session_timer(struct hf_session *session)
             continue;
         const uint64_t end = drain_end(session, call->slot->server);
         if (hf_stage_is_begun(stage) && now >= end)
-            hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
-                         "The client closed its side and the call to \"%s\" did not answer "
-                         "within drainMs. It may still run: check its effect.",
-                         call->slot->server->name);
+            hf_call_fail(
+                call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
+                "The client finished, and the call to \"%s\" did not answer within drainMs. "
+                "It may still run: check its effect.",
+                call->slot->server->name);
         else
             settle_by(session, end);
     }

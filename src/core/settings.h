@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum hf_retry_policy { HF_RETRY_NEVER, HF_RETRY_IDEMPOTENT };
+enum hf_errors_as { HF_ERRORS_AS_RESULT, HF_ERRORS_AS_ERROR, HF_ERRORS_UNSAID }; /* of tools */
 enum hf_isolation { HF_ISOLATION_SHARED, HF_ISOLATION_SESSION };
 enum hf_prefix { HF_PREFIX_ALWAYS, HF_PREFIX_NEVER };
 enum hf_era { HF_ERA_UNKNOWN, HF_ERA_LEGACY, HF_ERA_MODERN }; /* of a server's protocol */
@@ -59,6 +60,7 @@ struct hf_settings { /* one server */
     uint32_t max_waiting;
     enum hf_retry_policy retry;
     enum hf_prefix prefix;
+    enum hf_errors_as errors_as;         /* never UNSAID */
     enum hf_transport transport;         /* of a server with a URL */
     struct hf_status_set refused_status; /* its operator vouches: with these it never ran */
 };

@@ -380,6 +380,9 @@ struct hf_round {
     uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered it */
 };
 
+/* How a failure of ours is told. */
+enum hf_failure_form { HF_AS_ERROR, HF_AS_RESULT, HF_AS_MODERN_RESULT };
+
 /* A modern client's call whose legacy server asked something in the middle of it: the client's
  * request is answered with the question, and its retry goes on with the same call. */
 struct hf_park {
@@ -389,6 +392,7 @@ struct hf_park {
     uint64_t number;
     char *server;
     uint64_t generation;
+    enum hf_failure_form form;
     uint8_t bound[HF_SHA256_SIZE]; /* caller, tool and arguments */
     char *capabilities;            /* of the newest request for it, raw */
     struct hf_link asks, rounds;
@@ -449,6 +453,7 @@ struct hf_session {
     struct hf_span capabilities; /* in hello */
     char *log_level;             /* raw JSON string; NULL: never set */
     int level;                   /* the same as a number; -1: never set */
+    enum hf_errors_as errors_as; /* UNSAID: as its servers say */
     size_t remembered_bytes;     /* of its hello and its subscriptions */
     struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners, tasks;
     unsigned listener_count;

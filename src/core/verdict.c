@@ -53,9 +53,9 @@ void hf_call_judge(struct hf_call *call, struct hf_loss loss)
     case HF_VERDICT_UNKNOWN:
         server->unknowns++;
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, loss.why,
-                     "The call was sent to \"%s\" and no answer came back (%s). It may have run. "
-                     "Check its effect before sending it again.",
-                     server->name, loss.why);
+                     "The call was sent to '%s' and no answer came back%s. It may have run. Check "
+                     "its effect before sending it again.",
+                     server->name, hf_because(call->engine, loss.why));
         break;
     case HF_VERDICT_DIES_ON_IT:
         hf_call_fail(

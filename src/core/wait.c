@@ -211,9 +211,9 @@ static void fail_in_vain(struct hf_call *call)
     const bool loops = hf_backoff_k(&server->backoff, &server->settings.reconnect,
                                     call->engine->now_ms) >= HF_CRASH_LOOP_K;
     hf_call_fail(call, HF_ERROR_UNAVAILABLE, loops ? "crash_loop" : server->reason,
-                 "The server \"%s\" is down (%s) and the next attempt to reach it comes later than "
-                 "this call can wait. It was never sent: it is safe to retry after retryAfterMs.",
-                 server->name, server->reason);
+                 "The server '%s' is down%s and the next attempt to reach it comes later than this "
+                 "call can wait. It was never sent and is safe to send again.",
+                 server->name, hf_because(call->engine, server->reason));
 }
 
 int64_t hf_call_retry_after_ms(const struct hf_call *call)
@@ -228,7 +228,7 @@ static void fail_turned_away(struct hf_call *call)
 {
     hf_call_fail(call, HF_ERROR_UNAVAILABLE, "refused",
                  "The server \"%s\" turned this call away for now, and wants it later than it can "
-                 "wait. It never ran: it is safe to send it again after retryAfterMs.",
+                 "wait. It never ran and is safe to send again.",
                  call->slot->server->name);
 }
 
@@ -272,10 +272,11 @@ void hf_call_refuse_by_state(struct hf_call *call)
             "holdfast is shutting down; the call was never sent and is safe to send again.");
     else if (call->slot->machine.state == HF_SLOT_PERMANENTLY_FAILED)
         hf_call_fail(call, HF_ERROR_PERMANENTLY_FAILED, server->reason,
-                     "holdfast gave up on the server \"%s\": %s%s%s%s%s. The call was not sent.",
-                     server->name, server->reason, server->problem ? ": " : "",
-                     server->problem ? server->problem : "",
-                     server->last_stderr[0] ? "; it last said: " : "", server->last_stderr);
+                     "holdfast gave up on the server '%s'%s%s%s%s. The call was not sent.",
+                     server->name, hf_because(call->engine, server->reason),
+                     hf_because(call->engine, server->problem ? server->problem : ""),
+                     hf_because(call->engine, server->last_stderr)[0] ? ", which last said:" : "",
+                     hf_because(call->engine, server->last_stderr));
     else
         hf_call_fail(call, HF_ERROR_DISABLED, "disabled",
                      "The server \"%s\" is switched off by its operator. The call was not sent.",

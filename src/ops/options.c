@@ -163,6 +163,9 @@ static const struct hf_option options[] = {
     { "retry", ANYWHERE, SERVER(enum hf_retry_policy, settings.retry),
       CHOICES("never", "idempotent"), .initial = "\"never\"",
       .help = "whether its idempotent tools may be called again" },
+    { "errorsAs", ANYWHERE, SERVER(enum hf_errors_as, settings.errors_as),
+      CHOICES("result", "error"), .initial = "\"result\"",
+      .help = "how a tool's client is told that its call failed" },
     { "prefix", ANYWHERE, SERVER(enum hf_prefix, settings.prefix), CHOICES("always", "never"),
       .initial = "\"always\"", .help = "its name goes before the names of its tools" },
 

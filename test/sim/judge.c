@@ -266,11 +266,23 @@ static void judge_ours(struct sim *sim, struct request *r, struct told *told)
     judge_state(sim, r, told);
 }
 
+/* What a client of a tool is told in the place of an error, or p NULL. */
+struct hf_span outcome_in(const struct hf_msg *msg)
+{
+    return hf_json_path(msg->result, 2,
+                        (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
+}
+
 static void judge_error(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
-    struct told told = { .data = hf_json_get(msg->error, HF_SPAN("data")) };
-    if (!hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &told.code))
+    const struct hf_span outcome = outcome_in(msg);
+    struct told told = { .data = outcome.p ? outcome : hf_json_get(msg->error, HF_SPAN("data")) };
+    if (!hf_json_int(hf_json_get(outcome.p ? outcome : msg->error, HF_SPAN("code")), &told.code))
         sim_broken(sim, PROMISE_P3, "request %d failed without a code", r->number);
+    const bool is_ours = told.code <= -31001 && told.code >= -31011;
+    if (is_ours && r->kind <= ASK_GIVEN && !outcome.p)
+        sim_broken(sim, PROMISE_P2, "request %d gets an error, which invites it to come again",
+                   r->number);
     count_code(sim, (int32_t)told.code);
     if (told.code <= -31001 && told.code >= -31010)
         judge_ours(sim, r, &told);
@@ -290,7 +302,7 @@ void judge_answer(struct sim *sim, struct request *r, const struct hf_msg *msg)
 
 void judge_call(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
-    if (msg->kind == HF_MSG_ERROR) {
+    if (msg->kind == HF_MSG_ERROR || outcome_in(msg).p) {
         judge_error(sim, r, msg);
         return;
     }

@@ -69,7 +69,9 @@ bool modern_knows(enum request_kind kind)
 bool modern_judge(struct sim *sim, struct request *r, const struct hf_msg *msg)
 {
     int64_t code = 0;
-    if (msg->kind == HF_MSG_ERROR && !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+    const struct hf_span outcome = outcome_in(msg);
+    const struct hf_span error = outcome.p ? outcome : msg->error;
+    if (error.p && !hf_json_int(hf_json_get(error, HF_SPAN("code")), &code))
         return false; /* judged elsewhere */
     r->code = (int)code;
     if (retry_judge(sim, r, msg, code))

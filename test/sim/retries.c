@@ -264,7 +264,8 @@ struct verdict {
 
 static bool error_has(const struct hf_msg *msg, const char *text)
 {
-    return msg->error.p && memmem(msg->error.p, msg->error.n, text, strlen(text));
+    const struct hf_span said = msg->error.p ? msg->error : msg->result;
+    return said.p && memmem(said.p, said.n, text, strlen(text));
 }
 
 static struct verdict look(const struct hf_msg *msg, int64_t code)

@@ -572,7 +572,8 @@ void vias_check_end(struct sim *sim);
 /* judge.c: what a client is told, held against what the world knows */
 void judge_answer(struct sim *sim, struct request *request, const struct hf_msg *msg);
 void judge_call(struct sim *sim, struct request *request, const struct hf_msg *msg); /* its end */
-uint64_t hash_of(struct hf_span text);                                               /* never 0 */
+struct hf_span outcome_in(const struct hf_msg *msg);
+uint64_t hash_of(struct hf_span text); /* never 0 */
 
 /* checks.c */
 void check_before(struct sim *sim, struct hf_runtime *runtime);

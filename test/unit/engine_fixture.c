@@ -435,13 +435,36 @@ static void check_answers(const struct client *c)
     }
 }
 
+/* What a model is told of a call has no double quotes, and none of the words that make some clients
+ * take it for a failure of their own and send the call again. */
+static void check_sentences(const struct client *c)
+{
+    static const char *const words[] = { "\\\"",      "onnection", "ession", "not connected",
+                                         "etch fail", "HTTP",      "http ",  "isconnected" };
+    for (size_t i = 0; i < c->got.count; i++) {
+        const struct hf_msg *msg = &c->got.items[i].msg;
+        struct hf_json_iter content = hf_json_iter(hf_json_get(msg->result, HF_SPAN("content")));
+        if (!outcome_in(msg).p || !hf_json_next(&content))
+            continue;
+        const struct hf_span text = hf_json_get(content.value, HF_SPAN("text"));
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            if (!span_has(text, words[k]))
+                continue;
+            printf("# %s in: %.*s\n", words[k], HF_FMT(text));
+            test_fail(__FILE__, __LINE__, "a sentence that invites nobody to send again");
+        }
+    }
+}
+
 void world_end(struct world *w)
 {
     settle(w);
     if (w->bugs)
         test_fail(__FILE__, __LINE__, "no machine reports a bug");
-    for (size_t i = 0; i < w->client_count; i++)
+    for (size_t i = 0; i < w->client_count; i++) {
         check_answers(&w->clients[i]);
+        check_sentences(&w->clients[i]);
+    }
     hf_engine_free(w->engine);
     for (size_t i = 0; i < w->client_count; i++) {
         free_messages(&w->clients[i].got);

@@ -14,6 +14,7 @@
 
 #include <stdarg.h>
 #include "core/engine.h"
+#include "core/errors.h"
 #include "test.h"
 #include "wire/jsonrpc.h"
 
@@ -214,7 +215,9 @@ size_t taken_back_via(const struct client *c, uint64_t via);
 const struct message *answer_via(const struct client *c, uint64_t via); /* the last one */
 size_t heard_via(const struct client *c, uint64_t via, const char *method);
 const struct message *answer_to(const struct client *c, int id); /* the last one; NULL: none */
-int error_of(const struct client *c, int id);                    /* 0: none, or a result */
+/* A failure of ours is an error, or a result that says what became of the call: both are read. */
+struct hf_span outcome_in(const struct hf_msg *msg); /* p NULL: it is no such result */
+int error_of(const struct client *c, int id);        /* 0: none, or a result */
 bool has_result(const struct client *c, int id);
 struct hf_span data_of(const struct client *c, int id, const char *key); /* of error.data, raw */
 bool data_is(const struct client *c, int id, const char *key, const char *raw);

@@ -328,25 +328,46 @@ const struct message *answer_to(const struct client *c, int id)
     return NULL;
 }
 
+struct hf_span outcome_in(const struct hf_msg *msg)
+{
+    return hf_json_path(msg->result, 2,
+                        (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
+}
+
+static struct hf_span sentence_in(const struct hf_msg *msg)
+{
+    struct hf_json_iter content = hf_json_iter(hf_json_get(msg->result, HF_SPAN("content")));
+    if (msg->kind == HF_MSG_ERROR)
+        return hf_json_get(msg->error, HF_SPAN("message"));
+    return hf_json_next(&content) ? hf_json_get(content.value, HF_SPAN("text"))
+                                  : (struct hf_span) { NULL, 0 };
+}
+
 int error_of(const struct client *c, int id)
 {
     const struct message *m = answer_to(c, id);
+    const struct hf_span outcome = m ? outcome_in(&m->msg) : (struct hf_span) { NULL, 0 };
     int64_t code = 0;
-    return m && hf_json_int(hf_json_get(m->msg.error, HF_SPAN("code")), &code) ? (int)code : 0;
+    if (!m)
+        return 0;
+    const struct hf_span error = outcome.p ? outcome : m->msg.error;
+    return hf_json_int(hf_json_get(error, HF_SPAN("code")), &code) ? (int)code : 0;
 }
 
 bool has_result(const struct client *c, int id)
 {
     const struct message *m = answer_to(c, id);
-    return m && m->msg.kind == HF_MSG_RESULT;
+    return m && m->msg.kind == HF_MSG_RESULT && !outcome_in(&m->msg).p;
 }
 
 struct hf_span data_of(const struct client *c, int id, const char *key)
 {
     const struct message *m = answer_to(c, id);
-    return m ? hf_json_path(m->msg.error, 2,
-                            (struct hf_span[]) { HF_SPAN("data"), hf_span_of(key) })
-             : (struct hf_span) { NULL, 0 };
+    if (!m)
+        return (struct hf_span) { NULL, 0 };
+    const struct hf_span outcome = outcome_in(&m->msg);
+    return hf_json_get(outcome.p ? outcome : hf_json_get(m->msg.error, HF_SPAN("data")),
+                       hf_span_of(key));
 }
 
 bool data_is(const struct client *c, int id, const char *key, const char *raw)
@@ -362,7 +383,7 @@ bool data_is(const struct client *c, int id, const char *key, const char *raw)
 bool error_says(const struct client *c, int id, const char *part)
 {
     const struct message *m = answer_to(c, id);
-    return m && span_has(hf_json_get(m->msg.error, HF_SPAN("message")), part);
+    return m && span_has(sentence_in(&m->msg), part);
 }
 
 size_t heard(const struct client *c, const char *method)

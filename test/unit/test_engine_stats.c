@@ -111,3 +111,69 @@ TEST(a_refusal_is_counted_for_its_server_or_for_none)
     CHECK(outcomes(hf_server_stats(server)) == 1);
     world_end(w);
 }
+
+/* ---- results in the place of errors ---- */
+
+TEST(a_tool_call_that_fails_is_answered_with_a_result_and_everything_else_with_an_error)
+{
+    struct scene s = scene();
+    client_calls(s.client, 1, "echo");
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+                          "\"name\":\"echo\",\"arguments\":{},\"task\":{\"ttl\":1}}}");
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x/y\"}");
+    child_dies(s.first);
+    CHECK(error_of(s.client, 1) == -31002 && answer_to(s.client, 1)->msg.kind == HF_MSG_RESULT);
+    CHECK(error_of(s.client, 2) == -31002 && answer_to(s.client, 2)->msg.kind == HF_MSG_ERROR);
+    CHECK(error_of(s.client, 3) == -31002 && answer_to(s.client, 3)->msg.kind == HF_MSG_ERROR);
+    CHECK(error_says(s.client, 1, "The call was sent to 's'") &&
+          error_says(s.client, 1, "killed by signal 9"));
+    world_end(s.w);
+}
+
+TEST(an_operator_or_a_token_may_want_errors)
+{
+    struct hf_settings settings = default_settings();
+    settings.errors_as = HF_ERRORS_AS_ERROR;
+    struct scene s = scene_of(settings);
+    client_calls(s.client, 1, "echo");
+    child_dies(s.first);
+    CHECK(error_of(s.client, 1) == -31002 && answer_to(s.client, 1)->msg.kind == HF_MSG_ERROR);
+    hf_session_set_errors_as(s.client->session, HF_ERRORS_AS_RESULT);
+    client_calls(s.client, 2, "echo");
+    child_dies(newest_child(s.w, s.server));
+    CHECK(error_of(s.client, 2) == -31002 && answer_to(s.client, 2)->msg.kind == HF_MSG_RESULT);
+    world_end(s.w);
+}
+
+TEST(when_to_try_again_is_said_as_people_say_it)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = 100;
+    settings.reconnect.min_ms = settings.reconnect.max_ms = 30000;
+    struct scene s = scene_of(settings);
+    manners_of(s.w, s.server)->no_exec = true;
+    child_dies(s.first);
+    advance(s.w, 18000);
+    client_calls(s.client, 1, "echo");
+    advance(s.w, 100);
+    CHECK(error_of(s.client, 1) == -31001 && error_says(s.client, 1, "Try again in 12 s."));
+    world_end(s.w);
+}
+
+TEST(what_a_holdfast_behind_us_says_of_a_call_counts_as_that_here_too)
+{
+    struct scene s = scene();
+    const struct hf_stats *stats = hf_server_stats(s.server);
+    client_calls(s.client, 1, "echo");
+    child_answers(
+        s.first, "tools/call",
+        "{\"content\":[{\"type\":\"text\",\"text\":\"It may have run.\"}],\"isError\":true,"
+        "\"_meta\":{\"" HF_META_OUTCOME "\":{\"code\":-31002,\"dispatched\":true}}}");
+    CHECK(stats->failed[HF_ERROR_OUTCOME_UNKNOWN] == 1 && stats->results == 0);
+    CHECK(outcomes(stats) == 1 && error_says(s.client, 1, "It may have run."));
+    client_calls(s.client, 2, "echo");
+    child_answers(s.first, "tools/call",
+                  "{\"content\":[{\"type\":\"text\",\"text\":\"\\\"dev.holdfast/outcome\\\"\"}]}");
+    CHECK(stats->results == 1 && outcomes(stats) == 2);
+    world_end(s.w);
+}

@@ -114,3 +114,71 @@ TEST(words_of_peers_in_a_sentence_or_reason_cannot_break_the_message)
     CHECK(hf_span_is(data(error, "retryAfterMs"), "15000"));
     hf_buf_done(&out);
 }
+
+TEST(as_the_result_of_a_tool_it_says_the_same_and_nothing_that_could_be_structured)
+{
+    for (int is_modern = 0; is_modern < 2; is_modern++) {
+        struct hf_buf out;
+        struct hf_json_error bad;
+        int64_t code;
+        hf_buf_init(&out, 4096);
+        const struct hf_error_facts facts = { .sentence = HF_SPAN("A sentence."),
+                                              .reason = HF_SPAN("why"),
+                                              .server = HF_SPAN("s"),
+                                              .evidence = HF_EVIDENCE_DISPATCHED,
+                                              .generation = 7,
+                                              .retry_after_ms = -1 };
+        hf_error_write_result(&out, HF_ERROR_OUTCOME_UNKNOWN, &facts, is_modern);
+        const struct hf_span result = hf_buf_span(&out);
+        REQUIRE(hf_json_check(result, 10, &bad));
+        struct hf_json_iter content = hf_json_iter(hf_json_get(result, HF_SPAN("content")));
+        REQUIRE(hf_json_next(&content));
+        CHECK(is_string(hf_json_get(content.value, HF_SPAN("text")), "A sentence."));
+        CHECK(is_string(hf_json_get(content.value, HF_SPAN("type")), "text"));
+        CHECK(hf_json_is_true(hf_json_get(result, HF_SPAN("isError"))));
+        CHECK(!hf_json_get(result, HF_SPAN("structuredContent")).p);
+        CHECK(is_modern == is_string(hf_json_get(result, HF_SPAN("resultType")), "complete"));
+        const struct hf_span outcome = hf_json_path(
+            result, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
+        CHECK(hf_json_int(hf_json_get(outcome, HF_SPAN("code")), &code) && code == -31002);
+        CHECK(hf_span_is(hf_json_get(outcome, HF_SPAN("dispatched")), "true"));
+        CHECK(is_string(hf_json_get(outcome, HF_SPAN("retry")), "check_first"));
+        CHECK(is_string(hf_json_get(outcome, HF_SPAN("reason")), "why"));
+        hf_buf_done(&out);
+    }
+}
+
+static bool why_is(const char *why, const char *in_a_sentence)
+{
+    struct hf_buf out;
+    hf_buf_init(&out, 4096);
+    hf_error_add_why(&out, why);
+    const bool same = hf_span_is(hf_buf_span(&out), in_a_sentence);
+    hf_buf_done(&out);
+    return same;
+}
+
+TEST(a_sentence_says_why_unless_that_would_make_a_client_send_again)
+{
+    CHECK(why_is("killed by signal 9", " (killed by signal 9)"));
+    CHECK(why_is("exited with status 1", " (exited with status 1)"));
+    CHECK(why_is("connection refused", "") && why_is("Connection reset by peer", ""));
+    CHECK(why_is("HTTP 503", "") && why_is("gave no new session within 3 ms", ""));
+    CHECK(why_is("auth required (HTTP 401 to initialize)", " (auth required)"));
+    CHECK(why_is("", "") && why_is("fetch failed", ""));
+    char sentence[] = "It said \"no\".";
+    hf_error_tidy_sentence(sentence);
+    CHECK(strcmp(sentence, "It said 'no'.") == 0);
+}
+
+TEST(the_error_of_a_code_is_found_by_whether_it_was_dispatched)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        enum hf_error error;
+        CHECK(hf_error_of_code(table[i].code, table[i].dispatched, &error));
+        CHECK(hf_error_code(error) == table[i].code);
+        CHECK(hf_error_dispatched(error) == table[i].dispatched);
+    }
+    enum hf_error error;
+    CHECK(!hf_error_of_code(-32602, false, &error) && !hf_error_of_code(-31002, false, &error));
+}

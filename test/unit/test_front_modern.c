@@ -525,8 +525,10 @@ TEST(with_its_token_its_requests_end_and_those_of_others_go_on)
     CHECK(has_sessions(f, 2));
     REQUIRE(hf_http_front_admit(f->http, access_of(after)));
     pass(f, 0);
-    CHECK(streams->is_over && has(streams, "\"result\"") == 0);
-    CHECK(waits->status == 200 && has(waits, "\"id\":1,\"error\":{\"code\":-31002,") == 1);
+    CHECK(streams->is_over && has(streams, "\"isError\":true") == 1);
+    CHECK(waits->status == 200 &&
+          has(waits, "\"id\":1,\"result\":{\"resultType\":\"complete\"") == 1);
+    CHECK(has(waits, "\"" HF_META_OUTCOME "\":{\"code\":-31002,") == 1);
     CHECK(has(waits, "\"dispatched\":true,\"retrySafe\":false,\"retry\":\"check_first\"") == 1);
     CHECK(other->status == 0 && has_sessions(f, 1));
     CHECK(child_got(server_of(f), "notifications/cancelled") == 2);

@@ -176,7 +176,7 @@ TEST(a_whole_call_without_an_answer_is_told_so_at_once_and_the_next_one_works)
     CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "dispatched", "true"));
     CHECK(data_is(s.client, 1, "evidence", "\"dispatched\""));
     CHECK(data_is(s.client, 1, "reason", "\"connection reset\""));
-    CHECK(error_says(s.client, 1, "connection reset"));
+    CHECK(!error_says(s.client, 1, "connection")); /* some clients send again at that word */
     client_calls(s.client, 2, "echo");
     CHECK(last_exchange(s.w, CALL)->child->generation == 2);
     exchange_answers(last_exchange(s.w, CALL), RESULT);

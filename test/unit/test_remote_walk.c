@@ -295,7 +295,7 @@ static void check_call(const struct walk *k, const struct client *c, int n)
 {
     const struct message *answer = answer_to(c, n);
     const size_t count = answers_via(c, via_of(n));
-    const bool is_result = answer && answer->msg.kind == HF_MSG_RESULT;
+    const bool is_result = has_result(c, n);
     const bool was_dispatched = hf_span_is(data_of(c, n, "dispatched"), "true");
     const int code = answer ? error_of(c, n) : 0;
     bool is_bad = k->ran[n] > 1;
