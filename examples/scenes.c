@@ -218,11 +218,13 @@ static struct answer wait_for_answer(struct stage *stage, unsigned id)
     while (!find_answer(stage, id, &message))
         wait_for_news(stage, asked + PATIENCE_MS, "an answer");
     struct answer answer = { .ms = clock_ms() - asked };
-    const struct hf_span error = hf_json_get(message, HF_SPAN("error"));
+    const struct hf_span outcome =
+        hf_json_path(message, 3,
+                     (struct hf_span[]) { HF_SPAN("result"), HF_SPAN("_meta"),
+                                          HF_SPAN("dev.holdfast/outcome") });
     int64_t code;
-    if (error.p && hf_json_int(hf_json_get(error, HF_SPAN("code")), &code)) {
-        const struct hf_span reason =
-            hf_json_get(hf_json_get(error, HF_SPAN("data")), HF_SPAN("reason"));
+    if (outcome.p && hf_json_int(hf_json_get(outcome, HF_SPAN("code")), &code)) {
+        const struct hf_span reason = hf_json_get(outcome, HF_SPAN("reason"));
         answer.code = (long)code;
         (void)snprintf(answer.reason, sizeof answer.reason, "%.*s",
                        reason.n > 2 ? (int)reason.n - 2 : 0, reason.n > 2 ? reason.p + 1 : "");

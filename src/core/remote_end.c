@@ -54,7 +54,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
     else if (end->is_whole && end->status >= 300 && end->status < 400)
-        hf_server_reason(server, "HTTP %d to %s: it is elsewhere; set its url to where that leads",
+        hf_server_reason(server, "it is elsewhere: set its url to where that leads (HTTP %d to %s)",
                          end->status, asked);
     else if (end->is_whole)
         hf_server_reason(server, "HTTP %d to %s, and no answer in it", end->status, asked);

@@ -287,12 +287,10 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
         .untagged = hf_listen_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
     };
     engine->update_serial++;
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
-        /* at a legacy server's own door, whatever it says passes */
-        if (!runtime->is_modern && is_of(session, runtime))
-            send_once(session, &update);
-    }
+    /* a legacy server whose one client came for it alone: whatever it says is for that client */
+    struct hf_session *owner = runtime->slot->owner;
+    if (owner && owner->only == server && !runtime->is_modern)
+        send_once(owner, &update);
     pass_in(&server->subscriptions, &update);
     pass_in(&engine->anywhere, &update);
     hf_free(uri);

@@ -26,11 +26,13 @@ struct hf_access *hf_access_new(char *const *hosts, char *const *origins)
 }
 
 void hf_access_add_token(struct hf_access *access, const char *name,
-                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy)
+                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy,
+                         enum hf_errors_as errors_as)
 {
     access->tokens = hf_realloc(access->tokens, (access->token_count + 1) * sizeof *access->tokens);
     struct hf_token *token = &access->tokens[access->token_count++];
-    *token = (struct hf_token) { .name = hf_strdup(name), .policy = policy };
+    *token =
+        (struct hf_token) { .name = hf_strdup(name), .policy = policy, .errors_as = errors_as };
     memcpy(token->hash, hash, sizeof token->hash);
 }
 

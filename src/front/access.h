@@ -27,6 +27,7 @@ struct hf_token { /* one that may come in */
     char *name;
     uint8_t hash[HF_SHA256_SIZE];
     struct hf_policy *policy; /* NULL: everything is allowed */
+    enum hf_errors_as errors_as;
 };
 
 enum hf_admission {
@@ -41,7 +42,8 @@ enum hf_admission {
 struct hf_access *hf_access_new(char *const *hosts, char *const *origins);
 /* Takes the policy. From the first token on everybody needs one. */
 void hf_access_add_token(struct hf_access *access, const char *name,
-                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy);
+                         const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy,
+                         enum hf_errors_as errors_as);
 /* Where we listen, as hf_http_server_url has it. Before the first question. */
 void hf_access_set_url(struct hf_access *access, const char *url);
 void hf_access_free(struct hf_access *access); /* NULL accepted */

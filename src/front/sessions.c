@@ -85,6 +85,8 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     }
     if (session->policy)
         hf_session_set_policy(session->core, session->policy);
+    if (visitor->token)
+        hf_session_set_errors_as(session->core, visitor->token->errors_as);
     return session;
 }
 

@@ -288,7 +288,7 @@ struct hf_access *hf_door_access(const struct hf_config *config)
         const char *const *deny = deny_rule(token->deny);
         struct hf_policy *policy =
             servers || allow || deny ? hf_policy_new(servers, allow, deny) : NULL;
-        hf_access_add_token(access, token->name, token->hash, policy);
+        hf_access_add_token(access, token->name, token->hash, policy, token->errors_as);
     }
     return access;
 }

@@ -47,8 +47,9 @@ struct hf_server_config {
 struct hf_token_config { /* who may come in, and what for */
     char *name;
     uint8_t hash[HF_SHA256_SIZE];
-    char **servers;       /* NULL-terminated globs over the names of servers */
-    char **allow, **deny; /* NULL-terminated globs over server__tool */
+    char **servers;              /* NULL-terminated globs over the names of servers */
+    char **allow, **deny;        /* NULL-terminated globs over server__tool */
+    enum hf_errors_as errors_as; /* UNSAID: as the servers say */
 };
 
 struct hf_serve_config { /* the HTTP front */

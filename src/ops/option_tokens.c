@@ -69,6 +69,16 @@ static bool read_deny(struct hf_setting *s, struct hf_span value, struct hf_toke
     return read_globs(s, value, &token->deny);
 }
 
+static bool read_errors_as(struct hf_setting *s, struct hf_span value,
+                           struct hf_token_config *token)
+{
+    token->errors_as = hf_json_string_is(value, HF_SPAN("result"))  ? HF_ERRORS_AS_RESULT
+                       : hf_json_string_is(value, HF_SPAN("error")) ? HF_ERRORS_AS_ERROR
+                                                                    : HF_ERRORS_UNSAID;
+    return token->errors_as != HF_ERRORS_UNSAID ||
+           hf_setting_refuse(s, value.p, "allowed is \"result\" or \"error\"");
+}
+
 /* ---- one token ---- */
 
 static const struct {
@@ -76,7 +86,7 @@ static const struct {
     bool (*read)(struct hf_setting *s, struct hf_span value, struct hf_token_config *token);
 } members[] = {
     { "name", read_name },   { "hash", read_hash }, { "servers", read_servers },
-    { "allow", read_allow }, { "deny", read_deny },
+    { "allow", read_allow }, { "deny", read_deny }, { "errorsAs", read_errors_as },
 };
 enum { MEMBER_COUNT = sizeof members / sizeof members[0] };
 
@@ -92,7 +102,7 @@ static bool unknown_member(struct hf_setting *s, struct hf_span key)
                                      members[i].key);
     return hf_setting_refuse(s, key.p,
                              "there is no such key; a token has a name, a hash, servers, "
-                             "allow and deny");
+                             "allow, deny and errorsAs");
 }
 
 static bool read_members(struct hf_setting *s, struct hf_span json, struct hf_token_config *token)
@@ -126,6 +136,7 @@ static bool read_token(struct hf_setting *s, struct hf_span json, struct hf_toke
     token->servers = hf_strings_new();
     token->allow = hf_strings_new();
     token->deny = hf_strings_new();
+    token->errors_as = HF_ERRORS_UNSAID;
     hf_strings_add(&token->servers, hf_strdup("*"));
     hf_strings_add(&token->allow, hf_strdup("*"));
     if (!read_members(s, json, token))

@@ -210,6 +210,7 @@ export class Peer {
       this.strays.push(line.slice(0, 300));
       return;
     }
+    readFailure(message);
     if (message.method !== undefined && message.id !== undefined) {
       this.requests.push(message);
       Promise.resolve(this.onRequest(message)).then((reply) => {
@@ -312,8 +313,19 @@ export class Peer {
   }
 }
 
+/**
+ * A tool call that failed is a result which carries its outcome (DESIGN 7); other requests get an error. Tests read both as
+ * `error`: here the outcome is given that name, beside the result as it came.
+ */
+export function readFailure(message) {
+  const outcome = message?.result?._meta?.['dev.holdfast/outcome'];
+  if (!outcome) return message;
+  const { code, ...data } = outcome;
+  return Object.defineProperty(message, 'error', { value: { code, message: message.result.content[0].text, data } });
+}
+
 export function textOf(answer) {
-  assert.ok(answer.result, `expected a result, got ${JSON.stringify(answer).slice(0, 600)}`);
+  assert.ok(answer.result && !answer.error, `expected a result, got ${JSON.stringify(answer).slice(0, 600)}`);
   return answer.result.content[0].text;
 }
 
@@ -322,6 +334,11 @@ export function assertOurError(answer, code, expected = {}, { serverless = false
   assert.ok(answer.error, `expected an error, got ${JSON.stringify(answer).slice(0, 600)}`);
   const { error } = answer;
   assert.equal(error.code, code, JSON.stringify(error));
+  if (answer.result) { // of a tool: the model reads the text, and nothing in it makes a client send the call again
+    assert.equal(answer.result.isError, true, JSON.stringify(answer));
+    assert.equal(answer.result.structuredContent, undefined);
+    assert.doesNotMatch(error.message, /"|connection|session|not connected|fetch failed|http \d/i);
+  }
   assert.ok(error.message.length > 10, 'an error is a sentence that somebody can act on');
   assert.equal(typeof error.data.dispatched, 'boolean', JSON.stringify(error));
   assert.equal(error.data.retrySafe, !error.data.dispatched, JSON.stringify(error));

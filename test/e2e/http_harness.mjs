@@ -11,7 +11,7 @@ import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { BUILD, HOLDFAST, Holdfast, SANITIZER, Server, environment, scratch, until } from './harness.mjs';
+import { BUILD, HOLDFAST, Holdfast, SANITIZER, Server, environment, readFailure, scratch, until } from './harness.mjs';
 import { HttpServer, LegacySseServer } from '../servers/http_server.mjs';
 
 /** A fixture server that runs until the test ends. */
@@ -228,6 +228,7 @@ export class Trip {
     if (event.data !== '' && (event.event ?? 'message') === 'message') this.#message(JSON.parse(event.data));
   }
   #message(message) {
+    readFailure(message);
     this.messages ??= [];
     this.messages.push(message);
     if (message.method === undefined) {

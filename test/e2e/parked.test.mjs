@@ -3,7 +3,7 @@
 import test, { after, before } from 'node:test';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { assertOurError, scratch, textOf, until } from './harness.mjs';
+import { assertOurError, readFailure, scratch, textOf, until } from './harness.mjs';
 import { serve } from './http_harness.mjs';
 import { SdkServer } from './sdk_harness.mjs';
 
@@ -32,7 +32,7 @@ async function send(gateway, name, args, more = {}, { door = '/mcp/it', token, s
   const answers = messages.map((message) => JSON.parse(message)).filter((message) => message.method === undefined);
   assert.equal(answers.length, 1, text);
   assert.equal(answers[0].id, id);
-  return answers[0];
+  return readFailure(answers[0]);
 }
 
 /** The call that takes effect and asks: its question. */

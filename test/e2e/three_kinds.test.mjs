@@ -26,7 +26,9 @@ after(async () => {
 /** What a call came to: its text, or the code of its error. */
 async function outcome(guest, server, key) {
   try {
-    return { key, server, text: await guest.text(`${server.name}__pay`, { key }, { timeout: 120_000 }) };
+    const result = await guest.call(`${server.name}__pay`, { key }, { timeout: 120_000 });
+    const failed = result._meta?.['dev.holdfast/outcome'];
+    return failed ? { key, server, code: failed.code, data: failed } : { key, server, text: result.content[0].text };
   } catch (error) {
     return { key, server, code: error.code, data: error.data };
   }

@@ -135,7 +135,7 @@ function verify(server, load, rows) {
     assert.deepEqual([...effects].filter(([, n]) => n > 1), []);
   });
   check('every_success_has_its_effect', () => {
-    const calls = load.done.filter(({ kind, answer }) => kind.startsWith('tools/call') && answer.result);
+    const calls = load.done.filter(({ kind, answer }) => kind.startsWith('tools/call') && !answer.error);
     assert.deepEqual(calls.filter(({ key }) => effects.get(key) !== 1).map(({ key }) => key), []);
   });
   check('nothing_but_an_unknown_outcome_ever_fails', () => {

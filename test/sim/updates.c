@@ -70,7 +70,8 @@ void update_heard(struct sim *sim, const struct client *client)
         return;
     }
     sim->update.heard |= bit;
-    const bool is_alone = client->only && !runtime->is_modern; /* there all it says passes */
+    const bool is_alone = client->only && !runtime->is_modern && /* there all it says passes */
+                          runtime->slot->owner == client->session;
     if (!(sim->update.may & bit) && !is_alone)
         sim_broken(sim, PROMISE_P6, "client %d hears of a resource that it does not follow",
                    (int)(client - sim->clients));

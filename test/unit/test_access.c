@@ -283,7 +283,7 @@ static struct hf_access *guarded(void)
     for (size_t i = 0; i < 3; i++) {
         uint8_t hash[HF_SHA256_SIZE];
         hf_sha256(hf_span_of(tokens[i]), hash);
-        hf_access_add_token(access, tokens[i] + 3, hash, NULL);
+        hf_access_add_token(access, tokens[i] + 3, hash, NULL, HF_ERRORS_UNSAID);
     }
     return access;
 }
@@ -345,7 +345,7 @@ TEST(a_token_keeps_its_policy)
     uint8_t hash[HF_SHA256_SIZE];
     struct hf_access *access = door("http://127.0.0.1:7332", none, none);
     hf_sha256(HF_SPAN("x"), hash);
-    hf_access_add_token(access, "x", hash, hf_policy_new(servers, NULL, NULL));
+    hf_access_add_token(access, "x", hash, hf_policy_new(servers, NULL, NULL), HF_ERRORS_UNSAID);
     REQUIRE(hf_access_token(access, HF_SPAN("Bearer x"), &token) == HF_ADMITTED);
     CHECK(hf_policy_allows_server(token->policy, "payments"));
     CHECK(!hf_policy_allows_server(token->policy, "files"));

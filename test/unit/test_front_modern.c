@@ -507,7 +507,7 @@ static struct hf_access *access_of(const char *const *tokens)
     uint8_t hash[HF_SHA256_SIZE];
     for (; *tokens; tokens++) {
         hf_sha256(hf_span_of(*tokens), hash);
-        hf_access_add_token(access, *tokens, hash, NULL);
+        hf_access_add_token(access, *tokens, hash, NULL, HF_ERRORS_UNSAID);
     }
     return access;
 }

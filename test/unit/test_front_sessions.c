@@ -176,7 +176,7 @@ static struct hf_access *access_of(const char *const *tokens, struct hf_policy *
     uint8_t hash[HF_SHA256_SIZE];
     for (; *tokens; tokens++) {
         hf_sha256(hf_span_of(*tokens), hash);
-        hf_access_add_token(access, *tokens, hash, policy);
+        hf_access_add_token(access, *tokens, hash, policy, HF_ERRORS_UNSAID);
         policy = NULL;
     }
     return access;
@@ -282,7 +282,7 @@ TEST(a_page_of_a_good_origin_may_ask_first_and_can_read_what_it_gets)
     struct hf_access *access = hf_access_new(NULL, origins);
     uint8_t hash[HF_SHA256_SIZE];
     hf_sha256(HF_SPAN("a"), hash);
-    hf_access_add_token(access, "a", hash, NULL);
+    hf_access_add_token(access, "a", hash, NULL, HF_ERRORS_UNSAID);
     REQUIRE(hf_http_front_admit(f->http, access));
     struct hf_exchange *x = ask(f, "OPTIONS", "/mcp", "Origin: https://app.example\r\n", "");
     CHECK(x->status == 204 && header_of(x, "Access-Control-Allow-Headers").p);
