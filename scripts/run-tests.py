@@ -51,7 +51,7 @@ def suites():
             yield Suite(os.path.basename(path), "unit", [path])
     yield Suite("test_sim_sanitized", "unit", [f"{SAN}/test/test_sim", "--seeds", "1-2000"])
     yield Suite("test_sim", "sim", [f"{BUILD}/test/test_sim", "--seeds", SEEDS])
-    for path in sorted(glob.glob("test/e2e/*.test.mjs")):
+    for path in sorted(glob.glob("test/e2e/*.test.mjs") + glob.glob("test/clients/*.test.mjs")):
         name = os.path.basename(path)[: -len(".test.mjs")]
         yield Suite(name, "e2e", [NODE, "--test", "--test-reporter=tap", path])
     for path in sorted(glob.glob("test/suites/*")):
