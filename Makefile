@@ -7,7 +7,7 @@ DESTDIR ?=
 # Warnings are errors here and not for a packager, whose compiler may know more of them than ours.
 MESON_FLAGS ?= -Dwerror=true -Dbench=true
 
-.PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-turns fuzz kills mutants lint install uninstall format clean
+.PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-turns clients fuzz kills mutants lint install uninstall format clean
 
 help:
 	@echo 'make run        install what is needed, build, show holdfast at work, then serve'
@@ -19,6 +19,7 @@ help:
 	@echo 'make bench      speed beside a byte relay and beside other proxies, in one run'
 	@echo 'make bench-scale  many sessions, and a long queue of calls: does one cost more among many?'
 	@echo 'make bench-turns BASE=DIR  what a call costs here, beside the build in DIR'
+	@echo 'make clients    drive real agents by a scripted model, and bring docs/CLIENTS.md up to date'
 	@echo 'make fuzz       fuzz each parser for a minute'
 	@echo 'make kills      N=1000 kills -9 under load'
 	@echo 'make mutants    break each promise on purpose and see a test fail'
@@ -86,6 +87,10 @@ bench-scale: build
 bench-turns: build
 	@test -x '$(BASE)/holdfast' || { echo 'make bench-turns BASE=DIR: DIR is the build directory of another version'; exit 2; }
 	@bench/turns '$(BASE)/holdfast' $(BUILD)/holdfast
+
+clients: setup-test
+	@$(MAKE) --no-print-directory build-tests
+	@test/clients/agents/run
 
 mutants: setup-test
 	@$(MAKE) --no-print-directory build-tests

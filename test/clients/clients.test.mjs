@@ -4,54 +4,8 @@
 // again. Where the outcome is unknown the sentence of holdfast reaches the caller word for word.
 import test, { after } from 'node:test';
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
-import { ROOT } from '../e2e/harness.mjs';
 import { PATHS, assertEndsWell } from './paths.mjs';
-
-// Read when the libraries are loaded: none of them is to report anything to anybody.
-Object.assign(process.env, {
-  MCP_USE_ANONYMIZED_TELEMETRY: 'false', MASTRA_TELEMETRY_DISABLED: '1', OPENAI_AGENTS_DISABLE_TRACING: '1', LANGSMITH_TRACING: 'false',
-});
-const adapter = (file) => import(`./${file}.mjs`);
-const versionTwo = await adapter('sdk_v2');
-const LIBRARIES = {
-  plain: await adapter('plain'),
-  sdk_v1: await adapter('sdk_v1'),
-  sdk_v2_legacy: { ...versionTwo, note: ', legacy', connect: versionTwo.inMode('legacy') },
-  sdk_v2_modern: { ...versionTwo, note: ', modern', connect: versionTwo.inMode({ pin: '2026-07-28' }) },
-  ai_sdk: await adapter('ai_sdk'),
-  openai_agents: await adapter('openai_agents'),
-  langchain: await adapter('langchain'),
-  mastra: await adapter('mastra'),
-  mcp_use: await adapter('mcp_use'),
-};
-
-/** What the caller is told in the end, whichever way the library has of telling it. */
-const told = (call) => call.then((text) => ({ how: 'returned', text }), (error) => ({ how: 'thrown', text: error.message }));
-
-/** A call that works, with one effect. */
-async function pays(row, key, around = (call) => call()) {
-  const { client, prefix, backend } = row;
-  const before = backend.effects().length;
-  const { how, text } = await around(() => told(client.call(`${prefix}${backend.pay}`, { key })));
-  assert.equal(how, 'returned', text);
-  assert.deepEqual(backend.effects().slice(before), [key]);
-}
-
-/** A call whose server dies after the effect, in a row that has seen one that worked. */
-async function diesDuring(row) {
-  const { client, prefix, backend } = row;
-  await pays(row, 'before');
-  return backend.diesDuring(() => told(client.call(`${prefix}${backend.payAndDie}`, { key: 'pay' })), 'pay');
-}
-
-const sentences = {};
-/** What a caller without a library is told on this path. */
-async function sentenceOf(t, way) {
-  sentences[way] ??= (await diesDuring(await open(t, way, LIBRARIES.plain.connect))).text;
-  return sentences[way];
-}
+import { LIBRARIES, diesDuring, nameOf, open, pays, sentenceOf } from './rows.mjs';
 
 /** The form of an answer whose outcome is unknown (DESIGN 7). */
 function assertOutcomeUnknown({ result, error }) {
@@ -70,8 +24,8 @@ function assertOutcomeUnknown({ result, error }) {
 const CASES = {
   list: {
     title: 'lists_the_tools',
-    async run({ names, prefix, backend }) {
-      assert.ok(names.includes(`${prefix}${backend.pay}`), names.join(' '));
+    async run({ names, backend }) {
+      assert.ok(names.includes(`${backend.prefix}${backend.pay}`), names.join(' '));
       assert.deepEqual(backend.effects(), []);
     },
   },
@@ -109,23 +63,12 @@ const CASES = {
   },
 };
 
-const verdicts = new Map(); // "library path" -> case -> what the table says
+const verdicts = {}; // by library and path: what the table says of each case
 
-/** A path with its client, which knows the tools, as every agent does before it calls one; `close` also when the test has failed. */
-async function open(t, way, connect, isRemote) {
-  const row = { way, ...await PATHS[way](t, isRemote) };
-  row.client = await connect(row.target);
-  let closing;
-  row.close = () => (closing ??= row.client.close());
-  t.after(row.close);
-  row.names = await row.client.list();
-  return row;
-}
-
-async function judge(t, { name, connect, way, what }) {
-  const cells = verdicts.get(`${name} ${way}`) ?? verdicts.set(`${name} ${way}`, {}).get(`${name} ${way}`);
+async function judge(t, name, way, what) {
+  const cells = (verdicts[`${name} ${way}`] ??= {});
   cells[what] = 'RED';
-  const row = await open(t, way, connect, CASES[what].isRemote);
+  const row = await open(t, way, LIBRARIES[name].connect, CASES[what]);
   await CASES[what].run(row, t);
   const effects = [...row.backend.effects()];
   await row.close();
@@ -134,25 +77,20 @@ async function judge(t, { name, connect, way, what }) {
   cells[what] = row.remark ? `ok, ${row.remark}` : 'ok';
 }
 
-for (const [name, { connect }] of Object.entries(LIBRARIES)) {
+for (const name of Object.keys(LIBRARIES)) {
   for (const way of Object.keys(PATHS)) {
     for (const [what, { title, paths = Object.keys(PATHS) }] of Object.entries(CASES)) {
-      if (paths.includes(way)) test(`${name}_through_${way}_${title}`, { timeout: 90000 }, (t) => judge(t, { name, connect, way, what }));
+      if (paths.includes(way)) test(`${name}_through_${way}_${title}`, { timeout: 90000 }, (t) => judge(t, name, way, what));
     }
   }
 }
 
 after(() => {
-  const version = (library) => {
-    const file = path.join(ROOT, 'test/node_modules', library, 'package.json');
-    return fs.existsSync(file) ? ` ${JSON.parse(fs.readFileSync(file)).version}` : '';
-  };
   const say = (...cells) => console.log(`table: ${cells.map((cell, i) => String(cell).padEnd([44, 7, 5, 5, 10, 13][i] ?? 0)).join(' ')}`);
   say('client library', 'path', ...Object.keys(CASES));
-  for (const [name, { library, note = '' }] of Object.entries(LIBRARIES)) {
+  for (const [name, library] of Object.entries(LIBRARIES)) {
     for (const way of Object.keys(PATHS)) {
-      const cells = verdicts.get(`${name} ${way}`) ?? {};
-      say(`${library}${version(library)}${note}`, way, ...Object.keys(CASES).map((what) => cells[what] ?? '-'));
+      say(nameOf(library), way, ...Object.keys(CASES).map((what) => verdicts[`${name} ${way}`]?.[what] ?? '-'));
     }
   }
 });

@@ -1,5 +1,6 @@
 // mastra.mjs - Mastra's client. On a JSON-RPC error with certain words in it, it connects anew and sends the call again.
 import { randomUUID } from 'node:crypto';
+import { noopLogger } from '@mastra/core/logger';
 import { MCPClient } from '@mastra/mcp';
 
 export const library = '@mastra/mcp';
@@ -7,6 +8,7 @@ export const library = '@mastra/mcp';
 export async function connect({ url, command, args, cwd, env }) {
   const server = url ? { url: new URL(url) } : { command, args, cwd, env, stderr: 'ignore' };
   const client = new MCPClient({ id: randomUUID(), servers: { hf: server } });
+  client.__setLogger(noopLogger);
   const tools = async () => (await client.listToolsets()).hf;
   await tools();
   return {

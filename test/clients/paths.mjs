@@ -1,23 +1,26 @@
 // paths.mjs - the ways from a client to a server through holdfast, each built anew for every row.
 //
-// A path has `target`, what the client connects to; `backend`, the server at its far end, whose own log says what took
-// effect; and `prefix`, what stands before the names of its tools. Every holdfast that a library starts, also a second
-// one, notes its process id and its words in files: a library keeps both to itself.
+// A path has `target`, what the client connects to, and the servers at its far end: `local`, which holdfast starts, and
+// `remote`, which somebody else does. Each server's own log says what took effect. Every holdfast that a client starts,
+// also a second one, notes its process id and its words in files: a client keeps both to itself.
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { HOLDFAST, SANITIZER, Server, environment, isGone, killNow, lines, scratch, until } from '../e2e/harness.mjs';
+import { HOLDFAST, SANITIZER, Server, environment, isGone, killIfOurs, lines, scratch, until } from '../e2e/harness.mjs';
 import { httpServer, serve } from '../e2e/http_harness.mjs';
 
-// A tool that promises structured content is told the truth in plain text all the same.
+// The tool that will be lost promises structured content and allows to be sent again: the truth about it is told in
+// plain text all the same, and nobody is given a reason to use the permission.
 const PROMISES = { type: 'object', properties: { paid: { type: 'string' } }, required: ['paid'] };
-const REMOTE_TOOLS = ['pay', { name: 'hold', inputSchema: { type: 'object' }, outputSchema: PROMISES }];
+const inputSchema = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] };
+const LOST = { name: 'hold', description: 'pays, and waits', inputSchema, outputSchema: PROMISES, annotations: { idempotentHint: true } };
+const REMOTE_TOOLS = [{ name: 'pay', description: 'pays', inputSchema }, LOST];
 const NOTED = 'echo $$ >>"$0.pids"; exec "$@" 2>>"$0.log"';
 
-/** A holdfast for a library to start; `said` is its log, `ended` waits until it is gone. */
+/** A holdfast for a client to start; `said` is its log, `ended` waits until it is gone. */
 function program(t, dir, args) {
   const base = path.join(dir, 'holdfast');
   const pids = () => lines(`${base}.pids`).map(Number);
-  t.after(() => { for (const pid of pids()) if (!isGone(pid)) killNow(pid); });
+  t.after(() => { for (const pid of pids()) killIfOurs(pid, 'holdfast'); });
   return {
     target: { command: '/bin/sh', args: ['-c', NOTED, base, HOLDFAST, ...args], cwd: dir, env: environment(dir) },
     said: () => lines(`${base}.log`).join('\n'),
@@ -25,12 +28,10 @@ function program(t, dir, args) {
   };
 }
 
-/** A server that holdfast starts itself, over stdio. */
+/** A server that holdfast starts itself, over stdio. `server` has the names of its tools if they are others. */
 class Local {
-  pay = 'effect';
-  payAndDie = 'effect_then_die';
-  constructor(server) {
-    this.server = server;
+  constructor(server, prefix) {
+    Object.assign(this, { server, prefix, pay: server.pay ?? 'effect', payAndDie: server.payAndDie ?? 'effect_then_die' });
   }
   effects() {
     return this.server.effects();
@@ -53,8 +54,8 @@ class Local {
 class Remote {
   pay = 'pay';
   payAndDie = 'hold';
-  constructor(server, said) {
-    Object.assign(this, { server, said });
+  constructor(server, prefix, said) {
+    Object.assign(this, { server, prefix, said });
   }
   effects() {
     return this.server.effects;
@@ -63,7 +64,7 @@ class Remote {
   async killedBefore(call) {
     await this.server.stop();
     const answer = call();
-    await until(() => /ECONNREFUSED|refused/i.test(this.said()), () => `holdfast to miss the server; it says\n${this.said()}`);
+    await until(() => /refused/i.test(this.said()), () => `holdfast to miss the server; it says\n${this.said()}`);
     await this.server.start();
     return answer;
   }
@@ -83,36 +84,39 @@ class Remote {
   async ended() {}
 }
 
+/** `makeServer`: the local server of a scratch directory. */
 export const PATHS = {
   /** client ── stdio ──► holdfast run ── stdio ──► server */
-  async run(t) {
+  async run(t, makeServer = (dir) => new Server(dir)) {
     const dir = scratch();
-    const server = new Server(dir);
+    const server = makeServer(dir);
     const holdfast = program(t, dir, ['run', '--name', 'effects', '--', server.command, ...server.args]);
-    return { ...holdfast, prefix: '', backend: new Local(server) };
+    return { ...holdfast, dir, local: new Local(server, '') };
   },
-  /** client ── HTTP ──► holdfast serve ──► a server over stdio and one behind a URL; `wantsRemote`: which of them is meant */
-  async serve(t, wantsRemote) {
+  /** client ── HTTP ──► holdfast serve ──► a server over stdio and one behind a URL */
+  async serve(t, makeServer = (dir) => new Server(dir)) {
+    const dir = scratch();
+    const server = makeServer(dir);
     const remote = await httpServer(t, { tools: REMOTE_TOOLS });
-    const gateway = await serve(t, { servers: { effects: { flags: [] }, remote: { http: remote } } });
+    const gateway = await serve(t, { dir, servers: { effects: { command: server.command, args: server.args }, remote: { http: remote } } });
     const said = () => gateway.stderr;
     return {
-      target: { url: `${gateway.origin}/mcp` }, said, ended: () => gateway.finish(),
-      prefix: wantsRemote ? 'remote__' : 'effects__',
-      backend: wantsRemote ? new Remote(remote, said) : new Local(gateway.servers.effects),
+      target: { url: `${gateway.origin}/mcp` }, said, ended: () => gateway.finish(), dir,
+      local: new Local(server, 'effects__'), remote: new Remote(remote, 'remote__', said),
     };
   },
   /** client ── stdio ──► holdfast bridge ── HTTP ──► server */
   async bridge(t) {
+    const dir = scratch();
     const remote = await httpServer(t, { tools: REMOTE_TOOLS });
-    const holdfast = program(t, scratch(), ['bridge', remote.url]);
-    return { ...holdfast, prefix: '', backend: new Remote(remote, holdfast.said) };
+    const holdfast = program(t, dir, ['bridge', remote.url]);
+    return { ...holdfast, dir, remote: new Remote(remote, '', holdfast.said) };
   },
 };
 
 /** The client has closed: holdfast ends, with all it started, and said nothing that is a bug. */
-export async function assertEndsWell({ said, ended, backend }) {
+export async function assertEndsWell({ said, ended, local }) {
   await ended();
-  await backend.ended();
+  await local?.ended();
   assert.doesNotMatch(said(), SANITIZER);
 }

@@ -74,7 +74,7 @@ export function killNow(pid, signal = 'SIGKILL') {
 }
 
 /** For what a failed test left behind: a pid is only a number, so its command line must fit. */
-function killIfOurs(pid, part) {
+export function killIfOurs(pid, part) {
   try {
     if (fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(part)) killNow(pid);
   } catch { /* gone, as it should be */ }
