@@ -233,6 +233,8 @@ static const char outro[] =
     "- `servers` are globs over the names of servers (default `[\"*\"]`). `allow` (default"
     " `[\"*\"]`) and `deny` (default `[]`) are\n"
     "  globs over `server__tool`, with the server's own name of the tool; deny beats allow.\n"
+    "- `errorsAs` (`\"result\"` or `\"error\"`): how its clients are told that a tool call failed,"
+    " whatever the servers say.\n"
     "- Without tokens everybody who reaches the address may use it, so only addresses of this"
     " machine are listened on: 127.0.0.0/8,\n"
     "  `[::1]`, `unix:PATH`.\n"
