@@ -127,8 +127,7 @@ static void on_head(void *context, int status)
             elsewhere(exchange->distant, hf_fetch_header(exchange->fetch, "location"));
     if (exchange->moved_to)
         return;
-    const bool is_stream =
-        status < 300 && is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
+    const bool is_stream = is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
     if (is_stream)
         exchange->sse = hf_sse_new(exchange->distant->message_max);
     exchange->retry_after_ms = retry_after(exchange->fetch);
@@ -193,6 +192,21 @@ static void on_bytes(void *context, struct hf_span bytes)
     hf_json_skim_feed(&exchange->skim, bytes);
 }
 
+/* An answer that is complete counts, also if the last chunk, a byte that was announced or the blank
+ * line of its event never came: the call has run, and this is what it said. */
+static void take_rest(struct exchange *exchange, bool is_whole)
+{
+    const struct hf_now now = hf_shell_time(exchange->distant->shell);
+    const struct hf_span body = hf_buf_span(&exchange->body);
+    struct hf_sse_event event;
+    if (exchange->sse && hf_sse_end(exchange->sse, &event) == HF_SSE_EVENT)
+        take_event(exchange, &event);
+    else if (is_whole && exchange->is_over_limit)
+        hf_post_message_over(exchange->post, &exchange->skim, now);
+    else if (body.n && (is_whole || hf_json_is_complete(body)))
+        hf_post_message(exchange->post, body, now);
+}
+
 /* Only a message that may be repeated is moved. What comes after it is sent there from the start:
  * so calls are never redirected. */
 static void move(struct exchange *exchange)
@@ -217,10 +231,7 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     struct hf_shell *shell = exchange->distant->shell;
     const struct hf_now now = hf_shell_time(shell);
     exchange->fetch = NULL;
-    if (end->is_whole && exchange->is_over_limit)
-        hf_post_message_over(exchange->post, &exchange->skim, now);
-    else if (end->is_whole && hf_buf_len(&exchange->body))
-        hf_post_message(exchange->post, hf_buf_span(&exchange->body), now);
+    take_rest(exchange, end->is_whole);
     const struct hf_post_end over = {
         .sent = end->sent,
         .status = end->status,

@@ -408,6 +408,8 @@ void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct 
 /* Some programs begin with a mark of the encoding (U+FEFF). */
 struct hf_span hf_without_mark(struct hf_span text);
 bool hf_id_said(struct hf_span raw, int64_t *ret_id); /* false: it is none of ours */
+/* Whether the text is the answer with that id, or has it in it: a batch, or something behind it. */
+bool hf_text_answers(struct hf_span text, unsigned depth_max, uint64_t id);
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 void hf_asks_drop(struct hf_runtime *runtime);
 void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);

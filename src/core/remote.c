@@ -347,12 +347,7 @@ static bool is_response_to(const struct hf_post *post, struct hf_span text, unsi
     const struct hf_call *call = post->call;
     if (hf_call_is_hello(call) && hf_status_wants_auth(post->status))
         return false;
-    struct hf_msg msg;
-    struct hf_err err;
-    int64_t id;
-    return call && hf_msg_parse(text, depth_max, &msg, &err) == HF_MSG_OK &&
-           (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR) && msg.id.p &&
-           hf_id_said(msg.id, &id) && (uint64_t)id == call->id;
+    return call && hf_text_answers(text, depth_max, call->id);
 }
 
 void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)

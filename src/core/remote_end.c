@@ -191,6 +191,19 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
     hf_remote_lost(runtime);
 }
 
+/* With the older transport the answer comes on the stream, whatever became of the exchange that
+ * asked for it, as long as the server may have it all. Not so if it was turned away. */
+static bool answer_may_come(const struct hf_call *call, const struct hf_post_end *end)
+{
+    const struct hf_runtime *runtime = call->runtime;
+    if (end->status >= 200 && end->status < 300)
+        return true;
+    const struct hf_settings *settings = &runtime->server->settings;
+    const bool is_vouched = end->is_whole && hf_status_in(&settings->refused_status, end->status);
+    return call->purpose == HF_FOR_CLIENT && runtime->remote.listen && !is_vouched &&
+           (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
+}
+
 static void message_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
@@ -213,8 +226,8 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         hf_hello_introduced(runtime);
     if (!call || call->stage == HF_CALL_ENDED)
         return;
-    if (runtime->remote.is_sse && end->status >= 200 && end->status < 300)
-        return; /* accepted: the answer comes on the stream */
+    if (runtime->remote.is_sse && answer_may_come(call, end))
+        return;
     if (hf_call_is_hello(call))
         hello_failed(call, end);
     else if (call->purpose != HF_FOR_CLIENT)

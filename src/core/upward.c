@@ -248,11 +248,23 @@ static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
 
 /* ---- news ---- */
 
-/* Ours are numbers; some servers say them in quotes. */
+/* Ours are numbers; some servers say them in quotes, or as numbers are written that went through a
+ * floating point (65536.0, 6.5536e4). */
 bool hf_id_said(struct hf_span raw, int64_t *ret_id)
 {
+    enum { NUMBER_MAX = 40 };
+    const double exact_below = 9007199254740992; /* 2^53 */
     const bool is_quoted = raw.n > 2 && raw.p[0] == '"' && raw.p[raw.n - 1] == '"';
-    return hf_json_int(is_quoted ? (struct hf_span) { raw.p + 1, raw.n - 2 } : raw, ret_id);
+    if (is_quoted)
+        raw = (struct hf_span) { raw.p + 1, raw.n - 2 };
+    if (hf_json_int(raw, ret_id))
+        return true;
+    double number;
+    if (raw.n > NUMBER_MAX || !hf_json_double(raw, &number) || number < 0 ||
+        number >= exact_below || number != (double)(int64_t)number)
+        return false;
+    *ret_id = (int64_t)number;
+    return true;
 }
 
 static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
@@ -406,8 +418,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
                            enum hf_error error, const char *reason, const char *what)
 {
     int64_t id;
-    const struct hf_span raw = hf_json_skim_id(skim);
-    if (raw.n == 0 || hf_json_skim_has_method(skim) || !hf_id_said(raw, &id))
+    if (!hf_json_skim_is_answer(skim) || !hf_id_said(hf_json_skim_id(skim), &id))
         return false;
     struct hf_call *call = hf_call_by_id(runtime, (uint64_t)id);
     if (!call)
@@ -480,13 +491,22 @@ struct hf_span hf_without_mark(struct hf_span text)
     return hf_span_starts(text, HF_SPAN("\xEF\xBB\xBF")) ? hf_span_from(text, 3) : text;
 }
 
-static void take_one(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
+/* One JSON text. False: it is none, and `err` says why. */
+static bool take_one(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text,
+                     struct hf_err *err)
 {
+    struct hf_engine *engine = runtime->server->engine;
+    const unsigned depth_max = engine->limits.max_depth;
     struct hf_msg msg;
-    struct hf_err err;
-    if (hf_msg_parse(text, runtime->server->engine->limits.max_depth, &msg, &err) != HF_MSG_OK) {
-        take_noise(runtime, text, err.text);
-        return;
+    enum hf_msg_status status = hf_msg_parse(text, depth_max, &msg, err);
+    if (status == HF_MSG_NOT_JSON)
+        return false;
+    struct hf_buf mended = hf_draft();
+    if (status != HF_MSG_OK && hf_msg_mend_answer(text, depth_max, &mended))
+        status = hf_msg_parse(hf_keep(engine, &mended), depth_max, &msg, err);
+    if (status != HF_MSG_OK) {
+        take_noise(runtime, text, err->text);
+        return true;
     }
     switch (msg.kind) {
     case HF_MSG_REQUEST: take_request(runtime, origin, &msg); break;
@@ -494,22 +514,72 @@ static void take_one(struct hf_runtime *runtime, struct hf_call *origin, struct 
     case HF_MSG_RESULT:
     case HF_MSG_ERROR: take_answer(runtime, &msg); break;
     }
+    return true;
 }
 
-/* 2025-03-26 had batches, and servers may answer with them. */
+static struct hf_call *if_not_ended(struct hf_call *origin)
+{
+    return origin && origin->stage != HF_CALL_ENDED ? origin : NULL;
+}
+
+/* One message, or a batch: 2025-03-26 had them, and servers may answer with them. */
+static bool take_text(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text,
+                      struct hf_err *err)
+{
+    const bool is_batch = hf_json_type(text) == HF_JSON_ARRAY &&
+                          hf_json_check(text, runtime->server->engine->limits.max_depth, NULL);
+    struct hf_json_iter it = is_batch ? hf_json_iter(text) : (struct hf_json_iter) { 0 };
+    if (!is_batch || !hf_json_next(&it))
+        return take_one(runtime, origin, text, err);
+    do {
+        (void)take_one(runtime, if_not_ended(origin), it.value, err);
+    } while (hf_json_next(&it));
+    return true;
+}
+
+/* Two threads of a server that write at once put two messages on one line, and others put words
+ * behind a message: whatever is whole counts. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
 {
-    struct hf_json_error error;
-    const bool is_batch = hf_json_type(text) == HF_JSON_ARRAY &&
-                          hf_json_check(text, runtime->server->engine->limits.max_depth, &error);
-    struct hf_json_iter it = is_batch ? hf_json_iter(text) : (struct hf_json_iter) { 0 };
-    if (!is_batch || !hf_json_next(&it)) {
-        take_one(runtime, origin, text);
-        return;
+    struct hf_err err;
+    while (!take_text(runtime, if_not_ended(origin), text, &err)) {
+        const struct hf_span first = hf_json_first(text);
+        struct hf_err unused;
+        if (first.n == 0 || !take_text(runtime, if_not_ended(origin), first, &unused)) {
+            take_noise(runtime, text, err.text);
+            return;
+        }
+        text = hf_span_from(text, (size_t)(first.p + first.n - text.p));
     }
-    do {
-        take_one(runtime, origin, it.value);
-        if (origin && origin->stage == HF_CALL_ENDED)
-            origin = NULL;
-    } while (hf_json_next(&it));
+}
+
+static bool one_answers(struct hf_span text, unsigned depth_max, uint64_t id)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    struct hf_buf mended = hf_draft();
+    int64_t said;
+    bool is_good = hf_msg_parse(text, depth_max, &msg, &err) == HF_MSG_OK;
+    if (!is_good && hf_msg_mend_answer(text, depth_max, &mended))
+        is_good = hf_msg_parse(hf_buf_span(&mended), depth_max, &msg, &err) == HF_MSG_OK;
+    is_good = is_good && (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR) && msg.id.p &&
+              hf_id_said(msg.id, &said) && (uint64_t)said == id;
+    hf_buf_done(&mended);
+    return is_good;
+}
+
+bool hf_text_answers(struct hf_span text, unsigned depth_max, uint64_t id)
+{
+    for (struct hf_span first; (first = hf_json_first(text)).n;) {
+        if (!hf_json_check(first, depth_max, NULL))
+            return false;
+        if (hf_json_type(first) == HF_JSON_OBJECT && one_answers(first, depth_max, id))
+            return true;
+        struct hf_json_iter it = hf_json_iter(first);
+        while (!it.is_object && hf_json_next(&it))
+            if (one_answers(it.value, depth_max, id))
+                return true;
+        text = hf_span_from(text, (size_t)(first.p + first.n - text.p));
+    }
+    return false;
 }

@@ -36,6 +36,10 @@ struct hf_json_error {
 HF_MUST_CHECK bool hf_json_check(struct hf_span text, unsigned depth_max,
                                  struct hf_json_error *ret_error);
 
+/* Whether it is a whole object or array, with nothing missing at its end: what is cut off anywhere
+ * else than behind its last bracket is not. */
+bool hf_json_is_complete(struct hf_span text);
+
 /* As hf_json_check for a text that must be an object; also gives the raw spans of the top-level
  * members named in `keys` (values[i].p == NULL where absent). One of them twice is an error. After
  * a failure `values` mean nothing. */
@@ -57,6 +61,10 @@ struct hf_json_iter {
 struct hf_json_iter hf_json_iter(struct hf_span container); /* of any other value: no items */
 bool hf_json_next(struct hf_json_iter *it);
 bool hf_json_key_is(struct hf_span raw_key, struct hf_span name); /* unescaping */
+
+/* The object or array that the text begins with, and nothing behind it; n == 0: it begins with
+ * neither, or that one does not end. The text need not be checked, what is found must be. */
+struct hf_span hf_json_first(struct hf_span text);
 
 /* The first member of that name, or a span with p == NULL (also if `object` is no object). */
 struct hf_span hf_json_get(struct hf_span object, struct hf_span name);
@@ -95,16 +103,19 @@ struct hf_json_skim {
     uint64_t depth;
     uint8_t mode, flags;
     uint8_t key_len;
-    char key[36]; /* "method" with every letter escaped just fits */
+    char key[42]; /* "jsonrpc" with every letter escaped just fits */
     uint8_t id_len;
     char id[HF_JSON_SKIM_ID_MAX];
 };
 void hf_json_skim_init(struct hf_json_skim *s);
 void hf_json_skim_feed(struct hf_json_skim *s, struct hf_span bytes); /* cut anywhere */
-/* The raw text of the top-level "id", itself checked; or an empty span: none seen, seen twice, too
- * long, neither string nor number, or the text is no object. */
+/* The raw text of the top-level "id", itself checked, the last one if there are several; or an
+ * empty span: none seen, too long, neither string nor number, or the text is no object. */
 struct hf_span hf_json_skim_id(const struct hf_json_skim *s);
 /* Whether a top-level "method" was seen: then the id is the peer's own. */
 bool hf_json_skim_has_method(const struct hf_json_skim *s);
+/* Whether it was meant to be an answer: an id, no "method", and a "result" or at least "jsonrpc".
+ * Without those it is somebody's log that happens to have an id. */
+bool hf_json_skim_is_answer(const struct hf_json_skim *s);
 
 #endif

@@ -290,6 +290,13 @@ bool hf_json_check(struct hf_span text, unsigned depth_max, struct hf_json_error
     return say(check_text(&c), &c, ret_error);
 }
 
+bool hf_json_is_complete(struct hf_span text)
+{
+    const enum hf_json_type type = hf_json_type(text);
+    return (type == HF_JSON_OBJECT || type == HF_JSON_ARRAY) &&
+           hf_json_check(text, HF_JSON_DEPTH_MAX, NULL);
+}
+
 bool hf_json_check_object(struct hf_span text, unsigned depth_max, const struct hf_span *keys,
                           size_t key_count, struct hf_span *values, struct hf_json_error *ret_error)
 {

@@ -52,18 +52,24 @@ static const char *skip_string(const char *p, const char *end)
     }
 }
 
-/* Brackets of both kinds count alike: in checked text they match. */
-static const char *skip_container(const char *p, const char *end)
+/* Brackets of both kinds count alike: in checked text they match. False: it does not end. */
+static bool find_container_end(const char **p, const char *end)
 {
-    for (size_t depth = 0; (p = hf_scan_nesting(p, end)) < end;) {
-        const char c = *p++;
+    for (size_t depth = 0; (*p = hf_scan_nesting(*p, end)) < end;) {
+        const char c = *(*p)++;
         if (c == '"')
-            p = skip_string(p, end);
+            *p = skip_string(*p, end);
         else if ((c | 0x20) == '{')
             depth++;
         else if (--depth == 0)
-            return p;
+            return true;
     }
+    return false;
+}
+
+static const char *skip_container(const char *p, const char *end)
+{
+    (void)find_container_end(&p, end);
     return p;
 }
 
@@ -103,6 +109,17 @@ static bool finish(struct hf_json_iter *it)
 {
     it->at = it->end;
     return false;
+}
+
+struct hf_span hf_json_first(struct hf_span text)
+{
+    const enum hf_json_type type = hf_json_type(text);
+    if (type != HF_JSON_OBJECT && type != HF_JSON_ARRAY)
+        return (struct hf_span) { NULL, 0 };
+    const char *end = text.p + text.n;
+    const char *begin = hf_scan_space(text.p, end), *p = begin;
+    return find_container_end(&p, end) ? (struct hf_span) { begin, (size_t)(p - begin) }
+                                       : (struct hf_span) { NULL, 0 };
 }
 
 bool hf_json_next(struct hf_json_iter *it)

@@ -26,10 +26,10 @@ enum mode {
 
 enum flag {
     KEY_IS_NEXT = 1, /* a string at depth 1 would be a key */
-    SEEN_ID = 2,
-    SEEN_TWICE = 4,
-    HAVE_ID = 8,
-    HAVE_METHOD = 16,
+    HAVE_ID = 2,
+    HAVE_METHOD = 4,
+    HAVE_RESULT = 8,
+    HAVE_VERSION = 16, /* a "jsonrpc", whatever it says */
 };
 
 static void set_mode(struct hf_json_skim *s, enum mode mode)
@@ -114,8 +114,12 @@ static void end_key(struct hf_json_skim *s)
     set_mode(s, BETWEEN);
     if (hf_json_key_is(raw, HF_SPAN("method"))) {
         set_flag(s, HAVE_METHOD);
+    } else if (hf_json_key_is(raw, HF_SPAN("result"))) {
+        set_flag(s, HAVE_RESULT);
+    } else if (hf_json_key_is(raw, HF_SPAN("jsonrpc"))) {
+        set_flag(s, HAVE_VERSION);
     } else if (hf_json_key_is(raw, HF_SPAN("id"))) {
-        set_flag(s, s->flags & SEEN_ID ? SEEN_TWICE : SEEN_ID);
+        clear_flag(s, HAVE_ID); /* the last one counts, as with nearly every reader */
         set_mode(s, COLON);
     }
 }
@@ -237,11 +241,17 @@ void hf_json_skim_feed(struct hf_json_skim *s, struct hf_span bytes)
 
 struct hf_span hf_json_skim_id(const struct hf_json_skim *s)
 {
-    const bool good = (s->flags & HAVE_ID) && !(s->flags & SEEN_TWICE) && s->mode != LOST;
+    const bool good = (s->flags & HAVE_ID) && s->mode != LOST;
     return good ? (struct hf_span) { s->id, s->id_len } : (struct hf_span) { NULL, 0 };
 }
 
 bool hf_json_skim_has_method(const struct hf_json_skim *s)
 {
     return s->flags & HAVE_METHOD;
+}
+
+bool hf_json_skim_is_answer(const struct hf_json_skim *s)
+{
+    return !(s->flags & HAVE_METHOD) && s->flags & (HAVE_RESULT | HAVE_VERSION) &&
+           hf_json_skim_id(s).n;
 }

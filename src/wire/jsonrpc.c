@@ -150,6 +150,34 @@ enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max, struct 
     return HF_MSG_OK;
 }
 
+static bool is_there(struct hf_span value)
+{
+    return value.p && !is_a(value, HF_JSON_NULL);
+}
+
+bool hf_msg_mend_answer(struct hf_span text, unsigned depth_max, struct hf_buf *out)
+{
+    struct hf_span part[PART_COUNT] = { { NULL, 0 } };
+    if (!hf_json_check(text, depth_max, NULL))
+        return false;
+    for (struct hf_json_iter it = hf_json_iter(text); it.is_object && hf_json_next(&it);) {
+        for (enum part i = 0; i < PART_COUNT; i++)
+            if (hf_json_key_is(it.key, names[i]))
+                part[i] = it.value;
+    }
+    const bool is_error = is_a(part[ERROR], HF_JSON_OBJECT);
+    const bool is_result = is_error ? is_there(part[RESULT]) : part[RESULT].p != NULL;
+    if (is_error == is_result || is_there(part[METHOD]) || !usable_id(part[ID]))
+        return false;
+    const struct hf_span value = is_error ? part[ERROR] : part[RESULT];
+    hf_buf_add_str(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(out, part[ID]);
+    hf_buf_add_str(out, is_error ? ",\"error\":" : ",\"result\":");
+    hf_buf_add(out, value);
+    hf_buf_add_str(out, "}");
+    return true;
+}
+
 static void blank(char *text, size_t n, char c)
 {
     for (char *end = text + n, *at = text; (at = memchr(at, c, (size_t)(end - at)));)

@@ -42,6 +42,13 @@ enum hf_msg_status {
 HF_MUST_CHECK enum hf_msg_status hf_msg_parse(struct hf_span text, unsigned depth_max,
                                               struct hf_msg *ret_msg, struct hf_err *err);
 
+/* An answer of a server that hf_msg_parse refused, read as most clients would: with an id that is a
+ * string or a number, no "method", and either a "result" or an "error" that is an object. "jsonrpc"
+ * may say anything or be missing, members that are null beside these count as missing, and of two
+ * members of one name the last counts. It is appended as it should have been written; false: it is
+ * no such answer, and nothing was. */
+HF_MUST_CHECK bool hf_msg_mend_answer(struct hf_span text, unsigned depth_max, struct hf_buf *out);
+
 /* Replaces raw newlines (legal white space between tokens) so that a message fits on one line. */
 void hf_msg_to_one_line(char *text, size_t n);
 

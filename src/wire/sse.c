@@ -275,6 +275,15 @@ enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct h
     return HF_SSE_NONE;
 }
 
+enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret)
+{
+    if (sse->is_reported)
+        forget_event(sse);
+    if (!sse->has_data || sse->is_over || !hf_json_is_complete(hf_buf_span(&sse->data)))
+        return HF_SSE_NONE;
+    return end_event(sse, ret);
+}
+
 const struct hf_json_skim *hf_sse_over(const struct hf_sse *sse)
 {
     assert(sse->is_over);

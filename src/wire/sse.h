@@ -3,7 +3,8 @@
  *
  * Data lines of one event are joined by newlines. An event over the limit is not stored: its data
  * runs through the JSON skimmer, and it is reported once with the id found in it. An event that the
- * end of the stream cuts off is none. Never does I/O.
+ * end of the stream cuts off is none, unless its data is a complete JSON text: then only the blank
+ * line is missing. Never does I/O.
  *
  * 1. What comes out does not depend on where the input was cut.
  * 2. The id of an event counts when the event is whole, not before: who resumes behind an event
@@ -36,6 +37,8 @@ void hf_sse_free(struct hf_sse *sse); /* NULL accepted */
  * it also reports events without data when they carry an id or a retry: they make a stream
  * resumable. `ret` is filled for OVER too, and untouched for NONE. */
 enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct hf_sse_event *ret);
+/* The stream has ended: what it ended in, if that counts as an event. Never OVER. */
+enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret);
 const struct hf_json_skim *hf_sse_over(const struct hf_sse *sse); /* after HF_SSE_OVER */
 
 #endif

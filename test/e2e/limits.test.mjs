@@ -74,9 +74,16 @@ async function badAnswer(t, kind) {
 test('an_answer_that_is_half_json_is_one_error', async (t) => badAnswer(t, 'half'));
 test('an_answer_of_invalid_utf8_is_one_error', async (t) => badAnswer(t, 'utf8'));
 test('an_answer_nested_too_deep_is_one_error', async (t) => badAnswer(t, 'deep'));
-test('an_answer_with_two_ids_is_one_error', async (t) => badAnswer(t, 'duplicate_id'));
-test('an_answer_with_two_results_is_one_error', async (t) => badAnswer(t, 'duplicate_result'));
 test('an_answer_with_result_and_error_is_one_error', async (t) => badAnswer(t, 'both'));
+
+test('of_two_ids_or_two_results_in_one_answer_the_last_counts', async (t) => {
+  const hf = await runReady(t);
+  for (const kind of ['duplicate_id', 'duplicate_result']) {
+    assert.deepEqual((await hf.call('bad_answer', { kind, key: kind })).result, { content: [] });
+  }
+  assert.deepEqual(hf.server.effects(), ['duplicate_id', 'duplicate_result']);
+  await hf.finish();
+});
 
 test('a_call_answered_twice_is_answered_once', async (t) => {
   const hf = await runReady(t);

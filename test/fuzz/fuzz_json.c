@@ -3,8 +3,11 @@
  *
  * 1. Readers stay inside the text, also in text that was never checked.
  * 2. Checked text can be walked whole, and written anew; writing that again changes nothing.
- * 3. The skimmer finds the id that the checker finds, wherever the text is cut.
+ * 3. The skimmer finds the last id there is, wherever the text is cut.
  * 4. A message is JSON if and only if the checker says so.
+ * 5. An answer that is mended is a message with the same id; one that needs no mending stays as it
+ *    was but for what is around its members.
+ * 6. The first value of a text is found inside it, and is all of it if the text is one container.
  */
 #include "fuzz/fuzz.h"
 #include "wire/json.h"
@@ -109,6 +112,43 @@ static size_t count_key(struct hf_span text, struct hf_span name)
     return count;
 }
 
+static struct hf_span last_of(struct hf_span text, struct hf_span name)
+{
+    struct hf_span last = { NULL, 0 };
+    for (struct hf_json_iter it = hf_json_iter(text); it.is_object && hf_json_next(&it);)
+        last = hf_json_key_is(it.key, name) ? it.value : last;
+    return last;
+}
+
+static void check_mending(struct hf_span text, enum hf_msg_status status, const struct hf_msg *msg)
+{
+    struct hf_buf out;
+    struct hf_msg mended;
+    struct hf_err err;
+    hf_buf_init(&out, OUT_MAX);
+    const bool good = hf_msg_mend_answer(text, DEPTH_MAX, &out);
+    MUST(good || hf_buf_len(&out) == 0);
+    if (good) {
+        MUST(hf_msg_parse(hf_buf_span(&out), DEPTH_MAX, &mended, &err) == HF_MSG_OK);
+        MUST(hf_span_eq(mended.id, last_of(text, id_name)));
+    }
+    if (status == HF_MSG_OK && msg->kind >= HF_MSG_RESULT &&
+        hf_json_type(msg->id) != HF_JSON_NULL && msg->id.p)
+        MUST(good && hf_span_eq(mended.result, msg->result) && hf_span_eq(mended.id, msg->id) &&
+             hf_span_eq(mended.error, msg->error));
+    hf_buf_done(&out);
+}
+
+static void check_first(struct hf_span text, bool is_json)
+{
+    const struct hf_span first = hf_json_first(text);
+    const enum hf_json_type type = hf_json_type(text);
+    if (first.n)
+        MUST(first.p >= text.p && first.p + first.n <= text.p + text.n);
+    if (is_json && (type == HF_JSON_OBJECT || type == HF_JSON_ARRAY))
+        MUST(first.n && hf_json_is_complete(first));
+}
+
 /* What the skimmer must say about a text that is JSON. */
 static void check_object(struct hf_span text)
 {
@@ -117,14 +157,12 @@ static void check_object(struct hf_span text)
     const bool once = count_key(text, id_name) == 1;
     const bool good = hf_json_check_object(text, DEPTH_MAX, &id_name, 1, &id, NULL);
     MUST(good == (object && count_key(text, id_name) <= 1));
-    if (good) {
+    if (good)
         MUST(hf_span_eq(id, hf_json_get(text, id_name)) && (id.p != NULL) == once);
-        const enum hf_json_type type = hf_json_type(id);
-        if ((type != HF_JSON_STRING && type != HF_JSON_NUMBER) || id.n > HF_JSON_SKIM_ID_MAX)
-            id.n = 0;
-    } else {
+    id = last_of(text, id_name);
+    const enum hf_json_type type = hf_json_type(id);
+    if ((type != HF_JSON_STRING && type != HF_JSON_NUMBER) || id.n > HF_JSON_SKIM_ID_MAX)
         id.n = 0;
-    }
     check_cuts(text, id, object && count_key(text, method_name) > 0);
 }
 
@@ -157,6 +195,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_err err;
     const enum hf_msg_status status = hf_msg_parse(text, DEPTH_MAX, &msg, &err);
     MUST((status == HF_MSG_NOT_JSON) == !good);
+    check_mending(text, status, &msg);
+    check_first(text, good);
 
     struct hf_buf bytes;
     hf_buf_init(&bytes, OUT_MAX);

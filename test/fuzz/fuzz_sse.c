@@ -92,6 +92,20 @@ static void simple_event(struct simple *s, size_t max)
     s->has_data = s->has_id = s->has_retry = false;
 }
 
+/* An event that the end cuts off counts if its data is complete; of a line that was cut, only data
+ * is of use. */
+static void simple_end(struct simple *s, struct hf_span line, size_t max)
+{
+    const char *colon = line.n ? memchr(line.p, ':', line.n) : NULL;
+    if (colon && hf_span_is((struct hf_span) { line.p, (size_t)(colon - line.p) }, "data")) {
+        struct hf_span value = hf_span_from(line, 5);
+        simple_field(s, HF_SPAN("data"),
+                     value.n && value.p[0] == ' ' ? hf_span_from(value, 1) : value);
+    }
+    if (s->has_data && hf_buf_len(&s->data) <= max && hf_json_is_complete(hf_buf_span(&s->data)))
+        simple_event(s, max);
+}
+
 static void simple_parse(struct simple *s, struct hf_span in, size_t max)
 {
     if (hf_span_starts(in, HF_SPAN("\xEF\xBB\xBF")))
@@ -101,7 +115,7 @@ static void simple_parse(struct simple *s, struct hf_span in, size_t max)
         while (n < in.n && in.p[n] != '\n' && in.p[n] != '\r')
             n++;
         if (n == in.n)
-            return;
+            break;
         const struct hf_span line = { in.p, n };
         const char *colon = n ? memchr(line.p, ':', n) : NULL;
         const size_t name = colon ? (size_t)(colon - line.p) : n;
@@ -114,6 +128,7 @@ static void simple_parse(struct simple *s, struct hf_span in, size_t max)
             simple_field(s, (struct hf_span) { line.p, name }, value);
         in = hf_span_from(in, hf_span_starts(hf_span_from(in, n), HF_SPAN("\r\n")) ? n + 2 : n + 1);
     }
+    simple_end(s, in, max);
 }
 
 /* --- the one under test --- */
@@ -137,6 +152,10 @@ static void parse(struct hf_span in, size_t max, uint32_t seed, struct hf_buf *l
         }
         MUST(part.n == 0);
     }
+    struct hf_sse_event last;
+    if (hf_sse_end(sse, &last) == HF_SSE_EVENT)
+        note(log, NULL, last);
+    MUST(hf_sse_end(sse, &last) == HF_SSE_NONE);
     hf_sse_free(sse);
 }
 

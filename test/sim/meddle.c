@@ -221,4 +221,11 @@ void hosts_become_sane(struct sim *sim)
     for (unsigned i = 0; i < sim->exchange_top; i++)
         if (sim->exchanges[i].in_use)
             end_well(sim, &sim->exchanges[i]);
+    /* A call whose exchange was lost waits for its answer as long as such a stream lives. */
+    for (unsigned i = 0; i < sim->exchange_top && !sim->has_failed; i++) {
+        struct exchange *x = &sim->exchanges[i];
+        if (x->in_use && x->post && x->verb == HF_POST_LISTEN && x->phase == OPEN_STREAM &&
+            x->instance->host.is_older)
+            end_stream(sim, x, chance(sim, 50));
+    }
 }

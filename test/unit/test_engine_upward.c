@@ -413,7 +413,7 @@ TEST(an_answer_that_is_no_valid_message_fails_its_own_call)
         "\"result\":{\"a\":tru}}",               /* no JSON */
         "\"result\":{},\"error\":{\"code\":1}}", /* both */
         "\"result\":\"\xff\"}",                  /* not UTF-8 */
-        "\"result\":{},\"result\":{}}",          /* a key twice */
+        "\"error\":null}",                       /* neither */
         "\"error\":7}",                          /* an error that is none */
     };
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {

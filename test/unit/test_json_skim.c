@@ -46,9 +46,12 @@ static const struct {
     { "{\"id\":true,\"x\":1}", NULL, false },
     { "{\"id\":{\"id\":1}}", NULL, false },
     { "{\"id\":[1]}", NULL, false },
-    { "{\"id\":1,\"id\":1}", NULL, false },
-    { "{\"id\":null,\"id\":1}", NULL, false },
-    { "{\"id\":1,\"x\":2,\"\\u0069d\":3}", NULL, false },
+    { "{\"id\":1,\"id\":null}", NULL, false },
+    { "{\"id\":1,\"x\":2,\"\\u0069d\":[3]}", NULL, false },
+    /* of several the last counts */
+    { "{\"id\":1,\"id\":2}", "2", false },
+    { "{\"id\":null,\"id\":1}", "1", false },
+    { "{\"id\":1,\"x\":2,\"\\u0069d\":3}", "3", false },
     { "[{\"id\":1}]", NULL, false },
     { "\"id\"", NULL, false },
     { "1", NULL, false },
@@ -160,4 +163,31 @@ TEST(an_id_behind_megabytes_is_found)
         CHECK(gives(&s, "\"last\"", false));
     }
     hf_buf_done(&text);
+}
+
+TEST(an_id_beside_a_result_or_a_version_is_an_answers_and_any_other_is_a_logs)
+{
+    static const struct {
+        const char *text;
+        bool is_answer;
+    } said[] = {
+        { "{\"id\":1,\"level\":\"info\",\"msg\":\"jsonrpc result\"}", false },
+        { "{\"id\":1,\"data\":{\"result\":1,\"jsonrpc\":\"2.0\"}}", false },
+        { "{\"id\":1,\"error\":\"boom\"}", false },
+        { "{\"id\":1,\"result\":{}", true },
+        { "{\"r\\u0065sult\":{},\"id\":1,\"x\":\"cut", true },
+        { "{\"id\":1,\"jsonrpc\":2}", true },
+        { "{\"\\u006a\\u0073\\u006f\\u006e\\u0072\\u0070\\u0063\":\"2.0\",\"id\":1}", true },
+        { "{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"x\"}", false },
+        { "{\"id\":null,\"jsonrpc\":\"2.0\",\"result\":1}", false },
+        { "{\"jsonrpc\":\"2.0\",\"result\":1}", false },
+    };
+    for (size_t i = 0; i < COUNT(said); i++) {
+        struct hf_json_skim s;
+        hf_json_skim_init(&s);
+        hf_json_skim_feed(&s, hf_span_of(said[i].text));
+        if (hf_json_skim_is_answer(&s) != said[i].is_answer)
+            printf("# %s\n", said[i].text);
+        CHECK(hf_json_skim_is_answer(&s) == said[i].is_answer);
+    }
 }

@@ -151,6 +151,49 @@ TEST(json_that_is_no_message_is_refused_with_the_id_if_there_is_one)
     }
 }
 
+TEST(an_answer_that_is_not_quite_right_is_read_as_clients_would_read_it)
+{
+    static const struct {
+        const char *text, *mended; /* NULL: no answer, or nobody can tell which */
+    } cases[] = {
+        { "{\"id\":1,\"result\":{}}", "\"id\":1,\"result\":{}" },
+        { " {\"jsonrpc\":2.0,\"id\":\"a\",\"result\":null} ", "\"id\":\"a\",\"result\":null" },
+        { "{" V "\"error\":null,\"id\":1,\"result\":[ 1 ]}", "\"id\":1,\"result\":[ 1 ]" },
+        { "{" V "\"error\":\"\",\"id\":1,\"result\":1}", "\"id\":1,\"result\":1" },
+        { "{" V "\"error\":{\"code\":1},\"id\":1,\"result\":null}",
+          "\"id\":1,\"error\":{\"code\":1}" },
+        { "{" V "\"method\":null,\"params\":null,\"id\":1,\"result\":1}", "\"id\":1,\"result\":1" },
+        { "{" V "\"id\":1,\"result\":1,\"\\u0069d\":2}", "\"id\":2,\"result\":1" },
+        { "{" V "\"result\":1,\"id\":1,\"result\":2}", "\"id\":1,\"result\":2" },
+        { "{\"id\":6.5e1,\"error\":{}}", "\"id\":6.5e1,\"error\":{}" },
+        { "{" V "\"id\":1,\"result\":1,\"error\":{}}", NULL },
+        { "{" V "\"id\":1,\"result\":1,\"method\":\"a\"}", NULL },
+        { "{" V "\"id\":1,\"error\":\"boom\"}", NULL },
+        { "{" V "\"id\":1}", NULL },
+        { "{" V "\"id\":null,\"result\":1}", NULL },
+        { "{" V "\"id\":1,\"id\":null,\"result\":1}", NULL },
+        { "{" V "\"result\":1}", NULL },
+        { "[{\"id\":1,\"result\":1}]", NULL },
+        { "{\"id\":1,\"result\":1}x", NULL },
+        { "{\"id\":1,\"result\":[[[[[]]]]]}", NULL }, /* too deep */
+        { "", NULL },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_buf out;
+        char expected[200] = "kept";
+        hf_buf_init(&out, 1000);
+        hf_buf_add_str(&out, "kept");
+        const bool good = hf_msg_mend_answer(hf_span_of(cases[i].text), 4, &out);
+        if (cases[i].mended)
+            (void)snprintf(expected, sizeof expected, "kept{" V "%s}", cases[i].mended);
+        if (!hf_span_is(hf_buf_span(&out), expected))
+            printf("# %s: %.*s\n", cases[i].text, HF_FMT(hf_buf_span(&out)));
+        CHECK(good == (cases[i].mended != NULL));
+        CHECK(hf_span_is(hf_buf_span(&out), expected));
+        hf_buf_done(&out);
+    }
+}
+
 TEST(newlines_between_tokens_become_spaces_and_nothing_else_changes)
 {
     char text[] = "\n{\r\n\"id\":\t1,\n\n\"x\":\"a\\nb\"}\r";

@@ -154,6 +154,68 @@ TEST(an_answer_may_be_faster_than_the_word_that_its_request_was_accepted)
     world_end(s.w);
 }
 
+/* The server has it, for all we know, and the stream is where it answers. */
+TEST(a_call_whose_exchange_was_lost_waits_for_its_answer_while_the_stream_lives)
+{
+    for (int how = 0; how < 4; how++) {
+        struct scene s = older_scene();
+        http_of(&s)->by_hand = true;
+        client_calls(s.client, 1, "echo");
+        struct exchange *x = last_exchange(s.w, CALL);
+        exchange_sends(x);
+        if (how == 0) {
+            exchange_breaks(x, HF_SENT_WHOLE);
+        } else if (how == 1) {
+            exchange_head(x, 404, false);
+            exchange_breaks(x, HF_SENT_WHOLE);
+        } else {
+            exchange_fails(x, how == 2 ? 500 : 504);
+        }
+        http_of(&s)->by_hand = false;
+        settle(s.w);
+        CHECK(answers_to(s.client, 1) == 0 && sent(s.w, CALL) == 1);
+        answer_on_stream(&s, x);
+        CHECK(has_result(s.client, 1) && sent(s.w, CALL) == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(a_call_whose_exchange_was_lost_ends_with_the_stream)
+{
+    struct scene s = older_scene();
+    http_of(&s)->by_hand = true;
+    client_calls(s.client, 1, "echo");
+    exchange_fails(last_exchange(s.w, CALL), 500);
+    http_of(&s)->by_hand = false;
+    exchange_ends(stream_of(s.first));
+    CHECK(error_of(s.client, 1) == -31002 && sent(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
+TEST(a_call_that_never_left_or_that_an_operator_vouches_for_is_sent_again_by_the_older_transport)
+{
+    for (int vouched = 0; vouched < 2; vouched++) {
+        struct hf_settings settings = default_settings();
+        const unsigned at = 503 - HF_STATUS_MIN;
+        settings.refused_status.bits[at / 64] |= UINT64_C(1) << at % 64;
+        struct scene s = remote_scene_of(settings, (struct http_manners) { .is_sse = true });
+        http_of(&s)->by_hand = true;
+        client_calls(s.client, 1, "echo");
+        struct exchange *x = last_exchange(s.w, CALL);
+        exchange_sends(x);
+        http_of(&s)->by_hand = false;
+        if (vouched)
+            exchange_fails(x, 503);
+        else
+            exchange_breaks(x, HF_SENT_PART);
+        advance(s.w, 1000);
+        CHECK(sent(s.w, CALL) == 2);
+        answer_on_stream(&s, last_exchange(s.w, CALL));
+        CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+        world_end(s.w);
+    }
+}
+
 TEST(the_end_of_the_stream_is_a_loss_and_what_was_accepted_is_unknown)
 {
     for (int whole = 0; whole < 2; whole++) {

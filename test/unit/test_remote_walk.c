@@ -260,6 +260,15 @@ static void step(struct walk *k)
         advance(k->w, roll(k, what < 98 ? 2000 : 60000));
 }
 
+static void end_streams_of_the_older_kind(struct walk *k)
+{
+    for (size_t i = 0; k->http->is_sse && i < k->w->exchange_count; i++) {
+        struct exchange *x = k->w->exchanges[i];
+        if (x->verb == HF_POST_LISTEN && x->post)
+            exchange_breaks(x, HF_SENT_WHOLE);
+    }
+}
+
 /* Everything is well again: nothing may be left open. */
 static void recover(struct walk *k)
 {
@@ -287,6 +296,8 @@ static void recover(struct walk *k)
                     exchange_ends(x);
             }
         }
+        if (round == 50) /* until then what was lost on its way may still be answered there */
+            end_streams_of_the_older_kind(k);
         advance(k->w, 5000);
     }
 }

@@ -185,3 +185,41 @@ TEST(a_large_event_comes_out_whole)
     hf_buf_done(&in);
     hf_sse_free(sse);
 }
+
+TEST(an_event_whose_data_is_complete_needs_no_blank_line_when_the_stream_ends)
+{
+    static const struct {
+        const char *in, *data, *id; /* NULL: none */
+    } ends[] = {
+        { "data: {\"a\":1}", "{\"a\":1}", NULL },
+        { "data: {\"a\":1}\n", "{\"a\":1}", NULL },
+        { "data: {\"a\":1}\r", "{\"a\":1}", NULL },
+        { "data: [1,\ndata: 2]", "[1,\n2]", NULL },
+        { "id: 4\nevent: message\ndata: {}", "{}", "4" },
+        { "data: {}\nid: 4", "{}", NULL }, /* perhaps it is 42 */
+        { "data: {}\n\ndata: []", "[]", NULL },
+        { "data: {}\n\n", NULL, NULL },
+        { "data: {\"a\":1", NULL, NULL },
+        { "data: {}\ndata: x", NULL, NULL },
+        { "data: 12", NULL, NULL }, /* perhaps it is 123 */
+        { "data: /messages?id=1", NULL, NULL },
+        { "data: [0123456789abcdef0123456789abcdef0123456789abcdef]", NULL, NULL },
+        { "id: 4\n", NULL, NULL },
+        { "", NULL, NULL },
+    };
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        struct hf_sse *sse = hf_sse_new(MAX);
+        struct hf_sse_event event = { .name = { NULL, 0 } };
+        struct hf_span in = hf_span_of(ends[i].in);
+        while (hf_sse_next(sse, &in, &event) != HF_SSE_NONE)
+            ;
+        const bool counts = hf_sse_end(sse, &event) == HF_SSE_EVENT;
+        if (counts != (ends[i].data != NULL))
+            printf("# %s\n", ends[i].in);
+        CHECK(counts == (ends[i].data != NULL));
+        CHECK(!counts || hf_span_is(event.data, ends[i].data));
+        CHECK(!counts || (ends[i].id ? hf_span_is(event.id, ends[i].id) : !event.id.p));
+        CHECK(hf_sse_end(sse, &event) == HF_SSE_NONE);
+        hf_sse_free(sse);
+    }
+}
