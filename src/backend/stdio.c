@@ -240,6 +240,15 @@ static void close_stdin(struct hf_child *child)
     hf_proc_close_stdin(child->proc);
 }
 
+static void steal(struct hf_child *child)
+{
+    char *bytes = NULL;
+    const ssize_t n = child->proc ? hf_proc_steal(child->proc, &bytes) : 0;
+    const struct hf_span taken = { bytes, n > 0 ? (size_t)n : 0 };
+    hf_runtime_stolen(child->runtime, n < 0 ? NULL : &taken, hf_shell_time(child->shell));
+    hf_free(bytes);
+}
+
 void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
 {
     switch (effect) {
@@ -248,8 +257,7 @@ void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
         child->is_frozen = true;
         if (child->in_watch)
             hf_watch_set(child->in_watch, 0);
-        hf_runtime_stolen(child->runtime, child->proc ? hf_proc_steal(child->proc) : 0,
-                          hf_shell_time(child->shell));
+        steal(child);
         break;
     case HF_DO_CLOSE_STDIN: close_stdin(child); break;
     case HF_DO_TERM:

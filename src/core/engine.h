@@ -204,7 +204,8 @@ void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line);
 void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now); /* EOF of its stdout */
 void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_now now);
 void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now);
-void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, struct hf_now now);
+/* NULL: it could not be done. */
+void hf_runtime_stolen(struct hf_runtime *runtime, const struct hf_span *taken, struct hf_now now);
 /* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
 size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now);

@@ -3,6 +3,13 @@
 #include <assert.h>
 #include <stddef.h>
 
+/* More taken back than was written is not ours, and proves nothing. */
+static uint64_t read_up_to(struct hf_stream_facts facts)
+{
+    const uint64_t back = facts.taken_back > 0 ? (uint64_t)facts.taken_back : 0;
+    return back <= facts.written ? facts.written - back : facts.written;
+}
+
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts)
 {
     assert(!extent.begun || extent.start <= extent.brace);
@@ -10,16 +17,12 @@ enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts 
         return HF_EVIDENCE_UNSENT;
     if (extent.brace >= facts.written)
         return HF_EVIDENCE_PARTIAL;
-    if (facts.taken_back > 0 && extent.brace >= facts.written - (uint64_t)facts.taken_back)
-        return HF_EVIDENCE_UNREAD;
-    return HF_EVIDENCE_DISPATCHED;
+    return extent.brace >= read_up_to(facts) ? HF_EVIDENCE_UNREAD : HF_EVIDENCE_DISPATCHED;
 }
 
 bool hf_evidence_byte_taken(struct hf_extent extent, struct hf_stream_facts facts)
 {
-    const uint64_t back = facts.taken_back > 0 ? (uint64_t)facts.taken_back : 0;
-    assert(back <= facts.written);
-    return extent.begun && extent.start < facts.written - back;
+    return extent.begun && extent.start < read_up_to(facts);
 }
 
 enum hf_verdict hf_evidence_verdict(enum hf_evidence evidence, struct hf_history history)

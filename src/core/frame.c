@@ -4,6 +4,7 @@
  * server's own name and our progress token) in the place of the client's. Nothing is copied, and
  * the offsets at which a frame enters the pipe are what evidence is made of. */
 #include <assert.h>
+#include <string.h>
 #include "core/state.h"
 
 static void add_piece(struct hf_frame *frame, struct hf_span piece)
@@ -175,6 +176,28 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
         hf_call_written(call);
 }
 
+/* Usually the whole frame, and its place in the ring is one piece. */
+static void remember(struct hf_tail *tail, const struct hf_frame *frame, size_t n)
+{
+    size_t skip = frame->sent;
+    char *next = n == frame->length ? hf_tail_next(tail, n) : NULL;
+    for (unsigned i = 0; next && i < frame->count; i++) {
+        memcpy(next, frame->pieces[i].p, frame->pieces[i].n);
+        next += frame->pieces[i].n;
+    }
+    for (unsigned i = 0; !next && n > 0; i++) {
+        const struct hf_span piece = frame->pieces[i];
+        if (skip >= piece.n) {
+            skip -= piece.n;
+            continue;
+        }
+        const size_t took = n < piece.n - skip ? n : piece.n - skip;
+        hf_tail_add(tail, (struct hf_span) { piece.p + skip, took });
+        n -= took;
+        skip = 0;
+    }
+}
+
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
@@ -187,6 +210,7 @@ void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now)
             begin_frame(frame, runtime->written);
         const size_t left = frame->length - frame->sent;
         const size_t took = n < left ? n : left;
+        remember(&runtime->tail, frame, took);
         frame->sent += took;
         runtime->written += took;
         n -= took;

@@ -48,6 +48,7 @@ static void free_runtime(void *p)
     hf_free(runtime->remote.version);
     hf_free(runtime->remote.listen_id);
     hf_free(runtime->greeting);
+    hf_tail_done(&runtime->tail);
     hf_free(runtime);
 }
 
@@ -345,11 +346,20 @@ void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now)
     maybe_over(runtime);
 }
 
-void hf_runtime_stolen(struct hf_runtime *runtime, int64_t taken_back, struct hf_now now)
+/* Bytes that are not ours were put there by the server itself: then nobody can tell which of ours
+ * it read, and all that was written counts as read. */
+void hf_runtime_stolen(struct hf_runtime *runtime, const struct hf_span *taken, struct hf_now now)
 {
-    hf_set_now(runtime->server->engine, now);
+    struct hf_engine *engine = runtime->server->engine;
+    hf_set_now(engine, now);
     assert(runtime->is_frozen);
-    runtime->taken_back = taken_back < 0 ? 0 : taken_back;
+    const bool is_proof = taken && hf_tail_is(&runtime->tail, *taken);
+    if (taken && !is_proof)
+        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
+                "foreign_stdin bytes=%zu they are not the last that were written: somebody else "
+                "writes into its stdin, and no call in it counts as unread",
+                taken->n);
+    runtime->taken_back = is_proof ? (int64_t)taken->n : 0;
     maybe_settle(runtime);
 }
 

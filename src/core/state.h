@@ -23,6 +23,7 @@
 #include "core/method.h"
 #include "core/seal.h"
 #include "core/stage.h"
+#include "core/tail.h"
 #include "wire/jsonrpc.h"
 
 enum hf_timer_kind {
@@ -318,6 +319,7 @@ struct hf_runtime {
     bool is_modern;     /* its server speaks the modern era */
     struct hf_link out; /* frames */
     uint64_t written;
+    struct hf_tail tail; /* of what was written */
     int64_t taken_back;
     bool is_frozen, has_exited, is_silent, is_tree_gone, is_over, is_settled;
     bool is_loss_pending; /* silent, and its exit is still to explain it */

@@ -456,20 +456,20 @@ void hf_proc_close_stdin(struct hf_proc *proc)
 
 /* ONE read of the pipe's whole capacity: it happens under the pipe's lock, so a descendant that
  * reads at the same time comes before or after it. Of two reads it could come between. */
-ssize_t hf_proc_steal(struct hf_proc *proc)
+ssize_t hf_proc_steal(struct hf_proc *proc, char **ret_bytes)
 {
     assert(!proc->has_stolen);
     proc->has_stolen = true;
+    *ret_bytes = NULL;
     const int capacity = proc->can_steal ? fcntl(proc->unread, F_GETPIPE_SZ) : -1;
     if (capacity <= 0)
         return -1;
-    char *scratch = hf_alloc((size_t)capacity);
+    *ret_bytes = hf_alloc((size_t)capacity);
     ssize_t n;
     do
-        n = read(proc->unread, scratch, (size_t)capacity);
+        n = read(proc->unread, *ret_bytes, (size_t)capacity);
     while (n < 0 && errno == EINTR);
     const bool is_empty = n < 0 && errno == EAGAIN;
-    hf_free(scratch);
     return is_empty ? 0 : n;
 }
 

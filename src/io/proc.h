@@ -54,10 +54,11 @@ void hf_proc_close_stdin(struct hf_proc *proc);
 void hf_proc_term(struct hf_proc *proc); /* SIGTERM to the server's process group */
 void hf_proc_kill(struct hf_proc *proc); /* the whole tree */
 
-/* Takes back what nobody has read from the server's stdin, and says how many bytes that was: the
- * last so many of those written. What was taken nobody else can ever read, descendants included.
- * -1: it could not be done, and nothing is proven. Once, and no write after it. */
-ssize_t hf_proc_steal(struct hf_proc *proc);
+/* Takes back what nobody has read from the server's stdin, and says how many bytes that was; they
+ * are in `*ret_bytes`, which the caller frees. What was taken nobody else can ever read,
+ * descendants included. They are the last so many of those written, unless the server itself writes
+ * there too. -1: it could not be done, and nothing is proven. Once, and no write after it. */
+ssize_t hf_proc_steal(struct hf_proc *proc, char **ret_bytes);
 
 /* Ours, not blocking, owned by the proc. */
 int hf_proc_stdin_fd(const struct hf_proc *proc); /* -1 after hf_proc_close_stdin */

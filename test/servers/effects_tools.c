@@ -131,6 +131,20 @@ static void die_before_effect(struct server *s, const struct call *call)
     die();
 }
 
+/* Everything it was sent is read by then: what lies in the pipe afterwards it wrote itself. */
+static void effect_then_write_stdin(struct server *s, const struct call *call)
+{
+    effect_of(s, call);
+    const size_t n = (size_t)arg_int(call->args, "bytes", 1);
+    char *text = hf_alloc(n + 1);
+    memset(text, 'x', n);
+    text[n - 1] = '\n';
+    const int own = open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_written = own >= 0 && write(own, text, n) == (ssize_t)n;
+    append_line(s->opt.events, "%d own_stdin %d", (int)getpid(), is_written);
+    die();
+}
+
 static void answer_then_die(struct server *s, const struct call *call)
 {
     effect(s, call);
@@ -497,6 +511,7 @@ const struct tool tools[] = {
     { "tool_error", NULL, tool_error },
     { "rpc_error", NULL, rpc_error },
     { "effect_then_die", NULL, effect_then_die },
+    { "effect_then_write_stdin", NULL, effect_then_write_stdin },
     { "die_before_effect", NULL, die_before_effect },
     { "answer_then_die", NULL, answer_then_die },
     { "answer_then_exit", NULL, answer_then_exit },

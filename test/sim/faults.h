@@ -62,6 +62,7 @@ static inline struct hf_now at(uint64_t mono_ms)
     X(HELLO_LOST, "initialize: lost or never answered")                                            \
     X(OLDER, "HTTP+SSE spoken")                                                                    \
     X(OLDER_SILENT, "HTTP+SSE: no endpoint")                                                       \
+    X(FOREIGN_STDIN, "writes into its own stdin")                                                  \
     X(NO_CLIENT, "no HTTP client to be had")                                                       \
     X(MISMATCH, "-32020: a header is missing")                                                     \
     X(MISMATCH_LIE, "-32020: none is missing")                                                     \

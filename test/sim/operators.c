@@ -94,6 +94,7 @@ struct personality operator_personality(struct sim *sim)
     is.deaf_to_term = chance(sim, 15);
     is.exits_clean = chance(sim, 25);
     is.steal_fails = chance(sim, 5);
+    is.writes_own_stdin = chance(sim, 8);
     is.leaves_descendant = chance(sim, 25);
     is.descendant_reads = chance(sim, 60);
     is.descendant_ms = PICK(sim, 5, 500, 100000);

@@ -158,7 +158,7 @@ struct request {
     bool byte_taken;
     bool is_written;          /* whole, newline and all, where it was last sent */
     uint64_t generation;      /* of the runtime it was last sent to */
-    bool steal_failed;        /* in some child: nothing can be proven there */
+    bool steal_failed;        /* or foreign bytes came back: nothing is proven there */
     struct child *holder;     /* the last child that was sent a byte of it */
     unsigned holder_serial;   /* children are used again */
     unsigned answered_by;     /* serial of the child that wrote a whole, good answer */
@@ -274,7 +274,7 @@ struct personality {
     uint8_t noise; /* percent of wakes at which it says something nobody asked for */
     uint8_t asks;  /* percent of calls in the middle of which it asks something */
     bool no_exec, no_exec_later, dies_in_start, hangs_in_start, guard_is_lost;
-    bool deaf_to_eof, deaf_to_term, stops_reading, exits_clean, steal_fails;
+    bool deaf_to_eof, deaf_to_term, stops_reading, exits_clean, steal_fails, writes_own_stdin;
     bool leaves_descendant, descendant_reads;
     bool fails_lists, loops_pages, answers_at_end_of_pipe, closes_stdout, lists_too_much;
     enum reading reads;

@@ -204,23 +204,37 @@ void child_release(struct sim *sim, struct child *child)
         child_drop(sim, child);
 }
 
+/* What is in the pipe: what it has not read, and what it wrote there itself. */
+static struct hf_span pipe_of(struct sim *sim, struct child *child)
+{
+    const size_t read = (size_t)(child->read_total - child->in_base);
+    const size_t left = (size_t)(child->readable_end - child->read_total);
+    hf_buf_clear(&sim->scratch);
+    hf_buf_add(&sim->scratch, (struct hf_span) { hf_buf_span(&child->in).p + read, left });
+    if (child->is.writes_own_stdin) {
+        fault(sim, NULL, FAULT_FOREIGN_STDIN);
+        for (uint64_t n = below(sim, (uint32_t)child->written + 20); n > 0; n--)
+            hf_buf_add_char(&sim->scratch, 'x');
+        hf_buf_add_char(&sim->scratch, '\n');
+    }
+    return hf_buf_span(&sim->scratch);
+}
+
 static void steal(struct sim *sim, struct child *child)
 {
-    int64_t back = (int64_t)(child->readable_end - child->read_total);
+    const struct hf_span taken = pipe_of(sim, child);
     child->frozen = true;
-    if (child->is.steal_fails) {
-        child->steal_failed = true;
-        back = -1;
-    } else {
+    child->steal_failed = child->is.steal_fails || child->is.writes_own_stdin;
+    if (!child->is.steal_fails) {
         child->readable_end = child->read_total;
         child->in.end = child->in.start + (size_t)(child->read_total - child->in_base);
     }
     for (unsigned i = child->segment_head; child->steal_failed && i < child->segment_count; i++)
         if (child->segments[i].request >= 0)
             sim->requests[child->segments[i].request].steal_failed = true;
-    TRACE(sim, "    steal from child %u: %lld of %llu", child->serial, (long long)back,
-          (unsigned long long)child->written);
-    hf_runtime_stolen(child->runtime, back, at(sim->now_ms));
+    TRACE(sim, "    steal from child %u: %zu of %llu%s", child->serial, taken.n,
+          (unsigned long long)child->written, child->steal_failed ? ", proves nothing" : "");
+    hf_runtime_stolen(child->runtime, child->is.steal_fails ? NULL : &taken, at(sim->now_ms));
 }
 
 void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect)

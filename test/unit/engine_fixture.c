@@ -30,10 +30,10 @@ static void write_to(struct child *c)
 
 static void steal_from(struct child *c)
 {
-    const size_t n = hf_buf_len(&c->pipe);
+    const struct hf_span taken = hf_buf_span(&c->pipe);
     c->was_stolen_from = true;
+    hf_runtime_stolen(c->runtime, &taken, at(c->world->now_ms));
     hf_buf_clear(&c->pipe);
-    hf_runtime_stolen(c->runtime, (int64_t)n, at(c->world->now_ms));
 }
 
 static void spawn(struct world *w, struct hf_runtime *runtime)

@@ -93,6 +93,58 @@ TEST(killed_after_reading_up_to_each_byte_a_call_is_run_at_most_once)
     }
 }
 
+/* The server ran the call and then wrote `n` bytes into its own stdin. */
+static void check_written_into_its_own_stdin(size_t n)
+{
+    struct scene s = scene();
+    client_calls(s.client, 1, "echo");
+    REQUIRE(child_got(s.first, "tools/call") == 1);
+    REQUIRE(hf_buf_len(&s.first->pipe) == 0);
+    for (size_t i = 0; i < n; i++)
+        hf_buf_add_char(&s.first->pipe, i + 1 < n ? 'x' : '\n');
+    child_dies(s.first);
+    CHECK(error_of(s.client, 1) == -31002);
+    CHECK(data_is(s.client, 1, "evidence", "\"dispatched\""));
+    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 0);
+    CHECK(notes_with(s.w, "foreign_stdin") == (n > 1)); /* one newline is what we wrote, too */
+    world_end(s.w);
+}
+
+TEST(a_call_whose_server_wrote_into_its_own_stdin_is_not_sent_again)
+{
+    for (size_t n = 1; n < 300; n++)
+        check_written_into_its_own_stdin(n);
+    check_written_into_its_own_stdin(5000); /* more than was ever written */
+    check_written_into_its_own_stdin(100000);
+}
+
+TEST(one_foreign_byte_in_a_pipe_and_no_call_in_it_counts_as_unread)
+{
+    struct scene s = scene();
+    s.first->manners.reads_nothing = true;
+    for (int id = 1; id <= 3; id++)
+        client_calls(s.client, id, "echo");
+    hf_buf_add_char(&s.first->pipe, 'x');
+    child_dies(s.first);
+    for (int id = 1; id <= 3; id++)
+        CHECK(error_of(s.client, id) == -31002);
+    world_end(s.w);
+}
+
+TEST(of_a_pipe_with_foreign_bytes_what_never_entered_it_goes_again)
+{
+    struct scene s = scene();
+    s.first->manners.reads_nothing = true;
+    s.first->manners.pipe_capacity = 30;
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    hf_buf_add_char(&s.first->pipe, 'x');
+    child_dies(s.first);
+    CHECK(notes_with(s.w, "resend evidence=partial") == 1);
+    CHECK(notes_with(s.w, "resend evidence=unsent") == 1);
+    world_end(s.w);
+}
+
 TEST(a_line_that_did_not_fit_into_the_pipe_is_partial_and_goes_again)
 {
     struct scene s = scene();

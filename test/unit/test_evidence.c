@@ -58,6 +58,16 @@ TEST(where_nobody_could_look_into_the_pipe_nothing_is_proven)
     CHECK(taken(NEWLINE + 1, -1));               /* and the worse is assumed */
 }
 
+TEST(more_taken_back_than_was_written_proves_nothing_and_ends_nobody)
+{
+    for (int64_t more = 1; more < 300; more++) {
+        CHECK(of(NEWLINE + 1, NEWLINE + 1 + more) == HF_EVIDENCE_DISPATCHED);
+        CHECK(taken(NEWLINE + 1, NEWLINE + 1 + more));
+        CHECK(of(BRACE, BRACE + more) == HF_EVIDENCE_PARTIAL);
+    }
+    CHECK(of(NEWLINE + 1, INT64_MAX) == HF_EVIDENCE_DISPATCHED);
+}
+
 TEST(a_request_of_which_no_byte_was_written_is_unsent_whatever_else_happened)
 {
     const struct hf_extent never = { .begun = false };

@@ -301,6 +301,14 @@ TEST(a_start_without_descriptors_fails_with_a_sentence_and_leaves_nothing)
 
 /* --- taking back --- */
 
+static ssize_t steal_from(struct world *w)
+{
+    char *bytes;
+    const ssize_t n = hf_proc_steal(w->proc, &bytes);
+    hf_free(bytes);
+    return n;
+}
+
 TEST(what_a_stopped_server_did_not_read_is_taken_back_to_the_byte)
 {
     struct world w;
@@ -310,7 +318,7 @@ TEST(what_a_stopped_server_did_not_read_is_taken_back_to_the_byte)
     WAIT(&w, w.has_started);
     stop(w.pid);
     REQUIRE(write_all(&w, request, sizeof request));
-    CHECK(hf_proc_steal(w.proc) == (ssize_t)sizeof request);
+    CHECK(steal_from(&w) == (ssize_t)sizeof request);
     hf_proc_close_stdin(w.proc);
     kill(w.pid, SIGCONT);
     WAIT(&w, w.is_all_gone && w.out.has_ended);
@@ -330,7 +338,7 @@ TEST(a_full_pipe_is_taken_back_whole)
     while ((n = write(hf_proc_stdin_fd(w.proc), block, sizeof block)) > 0)
         written += n;
     CHECK(errno == EAGAIN && written >= 65536);
-    CHECK(hf_proc_steal(w.proc) == written);
+    CHECK(steal_from(&w) == written);
     end(&w);
 }
 
@@ -342,7 +350,7 @@ TEST(of_what_a_server_began_to_read_the_rest_is_taken_back)
     REQUIRE(START(&w, TREE, "take", "250"));
     REQUIRE(write_all(&w, request, sizeof request));
     WAIT(&w, w.out.length == 1);
-    CHECK(hf_proc_steal(w.proc) == 750);
+    CHECK(steal_from(&w) == 750);
     end(&w);
 }
 
@@ -353,13 +361,13 @@ TEST(nothing_is_taken_back_from_an_empty_pipe_open_or_closed)
     REQUIRE(START(&w, TREE, "take", "5"));
     REQUIRE(write_all(&w, "12345", 5));
     WAIT(&w, w.out.length == 1);
-    CHECK(hf_proc_steal(w.proc) == 0);
+    CHECK(steal_from(&w) == 0);
     end(&w);
     begin(&w);
     REQUIRE(START(&w, "cat"));
     hf_proc_close_stdin(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(hf_proc_steal(w.proc) == 0);
+    CHECK(steal_from(&w) == 0);
     end(&w);
 }
 
@@ -370,7 +378,7 @@ TEST(writing_to_a_dead_server_raises_nothing_and_is_all_taken_back)
     REQUIRE(START(&w, TREE, "exit", "1"));
     WAIT(&w, w.is_all_gone);
     CHECK(write_all(&w, "{}\n", 3)); /* SIGPIPE would end the test */
-    CHECK(hf_proc_steal(w.proc) == 3);
+    CHECK(steal_from(&w) == 3);
     end(&w);
 }
 
@@ -381,7 +389,7 @@ TEST(a_grandchild_that_holds_the_pipe_reads_nothing_of_what_was_taken_back)
     REQUIRE(START(&w, TREE, "bequeath"));
     WAIT(&w, w.has_exited && memchr(w.out.text, '\n', w.out.length));
     REQUIRE(write_all(&w, "{\"id\":1}\n", 9));
-    CHECK(hf_proc_steal(w.proc) == 9);
+    CHECK(steal_from(&w) == 9);
     hf_proc_close_stdin(w.proc);
     const int heir = atoi(w.out.text);
     REQUIRE(heir > 1); /* 0 would be our own process group */
