@@ -226,7 +226,13 @@ void hf_call_timer(struct hf_call *call)
         hf_call_rested(call);
         return;
     }
-    const bool out_of_time = call->end_by_ms && engine->now_ms >= call->end_by_ms;
+    const bool out_of_time =
+        call->end_by_ms && !call->paused_left_ms && engine->now_ms >= call->end_by_ms;
+    if (call->stage == HF_CALL_SENT && !out_of_time) { /* its client has been gone for goneMs */
+        hf_slot_mark(call->slot);
+        hf_call_arm(call);
+        return;
+    }
     const char *name = call->slot->server->name;
     if (hf_stage_is_begun(call->stage)) {
         hf_call_take_back(call, HF_SPAN("\"holdfast: the call ran out of time\""));
@@ -362,6 +368,7 @@ void hf_call_release(struct hf_call *call)
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);
+    engine->gone_count -= call->gone_ms != 0;
     hf_call_weigh(call, call->held, 0);
     hf_call_set_stage(call, HF_CALL_ENDED);
     call->session = NULL;

@@ -311,6 +311,7 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
         hf_welcome_modern(session, msg);
     else
         hf_welcome_stranger(session);
+    hf_welcome_initialized(session);
     if (in->method->id == HF_METHOD_TOOLS_CALL)
         identify(&incoming, origin);
     if (hf_retry_is_ours(in))
@@ -406,7 +407,7 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
 {
     const enum hf_method_id method = hf_method_find(msg->method)->id;
     switch (method) {
-    case HF_METHOD_INITIALIZED: break; /* servers heard ours */
+    case HF_METHOD_INITIALIZED: hf_welcome_initialized(session); break;
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
     case HF_METHOD_PROGRESS: { /* of something a server asked of it */
         struct hf_ask *ask;

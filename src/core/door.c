@@ -113,6 +113,16 @@ struct hf_session *hf_doors_sole_client(const struct hf_server *server)
     return sole;
 }
 
+bool hf_doors_have_client(const struct hf_server *server)
+{
+    const struct hf_door *door;
+    HF_LIST_EACH (door, &server->engine->doors, struct hf_door, link) {
+        if (!hf_list_empty(&door->greeted) && leads_to(door, server))
+            return true;
+    }
+    return false;
+}
+
 void hf_session_set_level(struct hf_session *session, int level)
 {
     if (session->level >= 0)

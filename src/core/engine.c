@@ -150,10 +150,12 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_STALL:
     case HF_TIMER_PROBE:
     case HF_TIMER_EAR:
+    case HF_TIMER_CLIENT:
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: break; /* the drain that follows every event goes on with it */
+    case HF_TIMER_ASK: hf_ask_timer(timer->owner); break;
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
 }

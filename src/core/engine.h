@@ -304,6 +304,16 @@ const char *hf_session_version(const struct hf_session *session);
 bool hf_version_is_known(struct hf_span version); /* one that an initialize can agree on */
 void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
                              struct hf_now now);
+/* Somebody reads the streams of that client where `via` leads again. */
+void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now now);
+/* Whether servers ask it something now; only then is hf_session_hears worth saying. */
+bool hf_session_is_asked(const struct hf_session *session);
+enum hf_hearing {
+    HF_HEARS,          /* it has a stream open; so has every client of which nothing else is said */
+    HF_MAY_HEAR_AGAIN, /* it has not, but can come back to one */
+    HF_HEARS_NOTHING,
+};
+void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struct hf_now now);
 /* It will send nothing more, but still reads: everything it asked is answered first. */
 void hf_session_finish(struct hf_session *session, struct hf_now now);
 bool hf_session_is_settled(const struct hf_session *session); /* finished, and nothing is open */

@@ -45,16 +45,27 @@ static bool is_pending(const struct hf_session *session, const struct hf_server 
            (state == HF_SLOT_CONNECTING || state == HF_SLOT_RECONNECTING);
 }
 
+/* An introduction needs no list, only what the server said of itself. */
+static bool waits_for(const struct hf_call *call, const struct hf_server *server)
+{
+    const struct hf_session *session = call->session;
+    const enum hf_method_id method = call->method->id;
+    if (method == HF_METHOD_INITIALIZE && (!session->only || hf_welcome_greeting(session).p))
+        return false;
+    if (method == HF_METHOD_DISCOVER && (!session->only || session->only->greeting))
+        return false;
+    return is_pending(session, server, call->part);
+}
+
 /* The next server that this call must wait for; NULL: none. */
 static struct hf_server *pending_for(const struct hf_call *call)
 {
     const struct hf_session *session = call->session;
     struct hf_server *server = session->only;
-    if (call->method->id == HF_METHOD_INITIALIZE || call->method->id == HF_METHOD_DISCOVER)
-        return server && !server->greeting && is_pending(session, server, HF_PART_TOOLS) ? server
-                                                                                         : NULL;
+    if (server)
+        return waits_for(call, server) ? server : NULL;
     HF_LIST_EACH (server, &session->engine->unlisted, struct hf_server, in_unlisted) {
-        if (is_pending(session, server, call->part))
+        if (waits_for(call, server))
             return server;
     }
     return NULL;
@@ -147,7 +158,7 @@ void hf_held_review(struct hf_server *server)
     while (!hf_list_empty(&held)) {
         struct hf_call *call = HF_LIST_FIRST(&held, struct hf_call, link);
         hf_unlink(&call->link);
-        if (is_pending(call->session, server, call->part) && !server->is_forgotten)
+        if (waits_for(call, server) && !server->is_forgotten)
             hf_list_push(&server->held, &call->link);
         else
             wait_or_answer(call);

@@ -44,7 +44,8 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
 {
     if (!runtime->has_capability[part] || runtime->is_frozen || runtime->remote.is_renewing ||
-        runtime->remote.initialized) /* a server that is being greeted is listed in a moment */
+        runtime->remote.initialized ||
+        runtime->awaits_client) /* a server that is being greeted is listed in a moment */
         return;
     if (runtime->listing[part].building)
         runtime->listing[part].is_dirty = true;
@@ -126,9 +127,32 @@ static void become_live(struct hf_runtime *runtime)
     hf_slot_event(runtime->slot, HF_SLOT_EV_READY);
 }
 
+static void introduce(struct hf_runtime *runtime)
+{
+    if (runtime->is_remote) { /* each message travels on its own: this one must be first */
+        hf_remote_introduce(runtime,
+                            hf_json_get(hf_span_of(runtime->greeting), HF_SPAN("protocolVersion")));
+        return;
+    }
+    hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    hf_hello_introduced(runtime);
+}
+
+/* Some servers ask their client for something as soon as they hear `initialized`, and ask once: it
+ * must have said so itself by then. The time that takes is not the server's. */
+static void await_client(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    runtime->awaits_client = true;
+    hf_timer_clear(&engine->timers, &runtime->start);
+    hf_timer_set(&engine->timers, &runtime->client,
+                 engine->now_ms + runtime->server->settings.list_wait_ms);
+}
+
 void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
+    const struct hf_session *owner = runtime->slot->owner;
     const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
     hf_call_end_ours(call);
     if (!renews &&
@@ -147,12 +171,25 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
     read_capabilities(runtime, msg->result);
     if (!renews)
         hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
-    if (runtime->is_remote) { /* each message travels on its own: this one must be first */
-        hf_remote_introduce(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
+    hf_server_mark(runtime->server); /* a client may wait for these words */
+    if (owner && owner->hello && !owner->has_initialized && !renews)
+        await_client(runtime);
+    else
+        introduce(runtime);
+}
+
+void hf_hello_client_ready(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (!runtime->awaits_client)
         return;
-    }
-    hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
-    hf_hello_introduced(runtime);
+    runtime->awaits_client = false;
+    hf_timer_clear(&engine->timers, &runtime->client);
+    if (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_LISTING)
+        return;
+    hf_timer_set(&engine->timers, &runtime->start,
+                 engine->now_ms + runtime->server->settings.start_timeout_ms);
+    introduce(runtime);
 }
 
 void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result)

@@ -108,7 +108,8 @@ void hf_list_dropped(struct hf_runtime *runtime);
 void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
 void hf_restore_level(struct hf_runtime *runtime);
 
-void hf_hello_introduced(struct hf_runtime *runtime); /* it heard our `initialized` */
+void hf_hello_introduced(struct hf_runtime *runtime);   /* it heard our `initialized` */
+void hf_hello_client_ready(struct hf_runtime *runtime); /* so it may hear it now */
 void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result); /* modern, too */
 /* An attempt that cannot be used is closed politely; its slot is told first. */
 void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg);
@@ -256,6 +257,11 @@ void hf_slot_fail_waiting(struct hf_slot *slot);
 void hf_frame_free(void *frame);
 
 /* welcome.c */
+void hf_welcome_initialized(struct hf_session *session); /* it said so, or went on without */
+/* What its only server said of itself, also just now; p NULL: nothing yet. */
+struct hf_span hf_welcome_greeting(const struct hf_session *session);
+/* The one client that can be asked for its roots may be another: servers hear of it. */
+void hf_welcome_review_roots(struct hf_engine *engine);
 void hf_welcome_hello(struct hf_session *session, struct hf_span params); /* of its initialize */
 /* One that does not introduce itself is served as one that can do nothing special. */
 void hf_welcome_stranger(struct hf_session *session);
@@ -401,8 +407,21 @@ void hf_input_finished(struct hf_session *session); /* it can answer nothing any
 bool hf_input_is_misplaced(const struct hf_call *call);
 void hf_input_refuse_misplaced(struct hf_call *call);
 
-/* upward.c: what servers send */
+/* ask.c: requests of servers to clients */
 bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);
+/* Whom a message of that server is for; NULL: nobody can tell. */
+struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin);
+bool hf_call_is_forsaken(const struct hf_call *call); /* its client has been gone for goneMs */
+void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg);
+void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg);
+void hf_asks_send_early(struct hf_session *session); /* it has said `initialized` */
+void hf_ask_timer(struct hf_ask *ask);
+void hf_asks_drop(struct hf_runtime *runtime);
+void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
+void hf_ask_end(struct hf_ask *ask);
+void hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
+
+/* upward.c: what servers send */
 /* `origin`: the call on whose own stream it came; NULL: not known. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
 /* Some programs begin with a mark of the encoding (U+FEFF). */
@@ -411,10 +430,6 @@ bool hf_id_said(struct hf_span raw, int64_t *ret_id); /* false: it is none of ou
 /* Whether the text is the answer with that id, or has it in it: a batch, or something behind it. */
 bool hf_text_answers(struct hf_span text, unsigned depth_max, uint64_t id);
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
-void hf_asks_drop(struct hf_runtime *runtime);
-void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
-void hf_ask_end(struct hf_ask *ask);
-void hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
 
 /* liveness.c */
 void hf_check_maybe(struct hf_runtime *runtime);
@@ -446,6 +461,7 @@ void hf_door_greeted(struct hf_session *session);
 void hf_doors_forget(struct hf_engine *engine, const struct hf_server *only); /* NULL: all */
 /* The only client that has been greeted and may use that server; NULL: none, or several. */
 struct hf_session *hf_doors_sole_client(const struct hf_server *server);
+bool hf_doors_have_client(const struct hf_server *server);
 void hf_session_set_level(struct hf_session *session, int level); /* -1: none */
 int hf_doors_lowest_level(const struct hf_server *server);        /* that a client set; -1: none */
 void hf_views_stale(struct hf_server *server, enum hf_part_id part);

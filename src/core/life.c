@@ -29,6 +29,7 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->eof, HF_TIMER_EOF, runtime);
     hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
+    hf_timer_init(&runtime->client, HF_TIMER_CLIENT, runtime);
     hf_timer_init(&runtime->probe, HF_TIMER_PROBE, runtime);
     hf_timer_init(&runtime->ear.timer, HF_TIMER_EAR, runtime);
     runtime->is_remote = slot->server->is_remote;
@@ -60,6 +61,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->eof);
     hf_timer_clear(timers, &runtime->check);
     hf_timer_clear(timers, &runtime->stall);
+    hf_timer_clear(timers, &runtime->client);
     hf_timer_clear(timers, &runtime->probe);
     hf_ear_done(runtime);
 }
@@ -460,6 +462,7 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_PROBE: hf_probe_timer(runtime); break;
     case HF_TIMER_LISTEN: hf_remote_listen(runtime); break;
     case HF_TIMER_EAR: hf_ear_timer(runtime); break;
+    case HF_TIMER_CLIENT: hf_hello_client_ready(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
     case HF_TIMER_CALL:
@@ -469,6 +472,7 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_POST:
     case HF_TIMER_SETTLE:
     case HF_TIMER_NEWS:
+    case HF_TIMER_ASK:
     case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
     }
 }

@@ -111,6 +111,29 @@ void hf_uses_forget(struct hf_server *server)
 
 /* ---- one of its messages is not waited for any more ---- */
 
+/* Its answer is of use to nobody while that lasts; it goes on, unless others want its place. */
+static void be_gone(struct hf_call *call, bool is_gone)
+{
+    struct hf_engine *engine = call->engine;
+    if ((call->gone_ms != 0) == is_gone)
+        return;
+    call->gone_ms = is_gone ? engine->now_ms : 0;
+    engine->gone_count += is_gone;
+    engine->gone_count -= !is_gone;
+    if (call->stage == HF_CALL_SENT)
+        hf_call_arm(call);
+}
+
+void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via)
+            be_gone(call, false);
+    }
+}
+
 void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
@@ -126,6 +149,8 @@ void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now
                          "The client went away while the call waited for \"%s\"; it was never "
                          "sent and is safe to send again.",
                          call->slot->server->name);
+        else if (hf_stage_is_begun(call->stage))
+            be_gone(call, true);
     }
 }
 
@@ -279,8 +304,11 @@ void hf_session_close(struct hf_session *session, struct hf_now now)
         drop_use(HF_LIST_FIRST(&session->uses, struct hf_use, link));
     hf_session_let_go(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);
+    const bool was_greeted = session->has_greeted;
     hf_unlink(&session->link);
     hf_door_leave(session);
+    if (was_greeted)
+        hf_welcome_review_roots(engine);
     if (session->only) {
         hf_unlink(&session->in_only);
         hf_server_unref(session->only);

@@ -48,6 +48,8 @@ struct hf_settings { /* one server */
     uint32_t idle_ms; /* 0: never stopped for idleness */
     uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms;
     uint32_t start_timeout_ms, list_wait_ms, relist_ms;
+    uint32_t ask_ms;       /* a client has this long to answer what it is asked */
+    uint32_t gone_ms;      /* then one that went away is given up where others wait */
     enum hf_era era;       /* UNKNOWN: it is asked */
     uint32_t era_probe_ms; /* silence on the question which era it speaks means legacy */
     struct hf_backoff_settings reconnect;

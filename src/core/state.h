@@ -42,6 +42,8 @@ enum hf_timer_kind {
     HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
     HF_TIMER_NEWS,   /* more clients are to be told what changed */
+    HF_TIMER_ASK,    /* a client has not answered what a server asked */
+    HF_TIMER_CLIENT, /* a greeted server waits for its client's `initialized` */
     HF_TIMER_PARK,   /* a round is gathered, or a parked call was not come back for */
 };
 
@@ -182,6 +184,7 @@ struct hf_call {
     struct hf_timer timer;
     double progress_sent;
     unsigned told_attempt; /* the attempt number its client was last told of */
+    uint64_t gone_ms;      /* since when nobody waits for its answer; 0: somebody does */
 };
 
 /* The calls of one client that wait for one slot; turns are served in rotation. */
@@ -338,7 +341,10 @@ struct hf_runtime {
     struct hf_timer stay, start, eof, check, stall, probe;
     uint64_t last_byte_ms, last_write_ms;
     uint32_t checks_failed;
-    bool check_is_due; /* but calls are in flight: it waits for them */
+    bool awaits_client;     /* greeted, and told `initialized` when its client has said that */
+    struct hf_timer client; /* but no later */
+    uint64_t roots_of;      /* number of the client whose roots it knows of; 0: nobody's */
+    bool check_is_due;      /* but calls are in flight: it waits for them */
     struct hf_call *check_call;
     struct hf_link asks;
     uint32_t ask_count;
@@ -355,13 +361,15 @@ struct hf_ask {
     uint64_t via;    /* of the call it belongs to, if one is known */
     uint64_t id;     /* towards the client */
     char *server_id; /* raw */
+    uint64_t since_ms;
+    struct hf_timer timer; /* of a legacy client: it is not waited for any longer */
     /* of a modern client's call: it goes into a round of its park, and is in no session */
     struct hf_park *park; /* NULL: a legacy client was asked */
     struct hf_link in_park;
     enum hf_method_id method;
     unsigned key;
     uint32_t round;  /* 0: not asked yet */
-    char *request;   /* until it is asked */
+    char *request;   /* until it is asked; of a legacy client: until that is initialized */
     bool is_refused; /* its client cannot be asked this: told with the answers of the round */
 };
 
@@ -450,6 +458,10 @@ struct hf_session {
     void *shell;
     bool is_modern; /* none of its requests may be legacy */
     bool has_greeted, is_finished, is_closed;
+    bool has_initialized; /* it said so, or asked for something since its initialize */
+    uint64_t initialized_ms;
+    enum hf_hearing hearing;     /* as far as the front has said */
+    uint64_t deaf_ms;            /* since when it hears nothing */
     bool was_greeted_blind;      /* before its only server had said what it is */
     char *hello;                 /* params of its initialize, raw */
     struct hf_span capabilities; /* in hello */
@@ -514,6 +526,7 @@ struct hf_engine {
     uint64_t news_serial, update_serial;
     struct hf_call **calls; /* by index; NULL: free */
     uint32_t call_cap, free_hint, call_count, held_count;
+    uint32_t gone_count; /* calls with the server for whose answer nobody waits */
     uint64_t serial, view_serial;
     uint64_t held_bytes;       /* of calls */
     uint64_t remembered_bytes; /* of sessions */

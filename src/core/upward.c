@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include "core/state.h"
 
-enum {
-    ASKS_MAX = 1000,       /* of one runtime, with clients */
-    ASK_ID_MAX = 16 * 1024 /* bytes of a server's own id, kept for each */
-};
-
 static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
 {
     return runtime == runtime->slot->current || runtime == runtime->slot->attempt;
@@ -23,129 +18,19 @@ static void drop_stale(struct hf_runtime *runtime, const char *what)
             "dropped what=%s", what);
 }
 
-/* ---- whose is it? (DESIGN 9: the candidates are clients, not calls) ---- */
-
-static struct hf_session *client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
-{
-    struct hf_session *sole = NULL;
-    const struct hf_call *call;
-    if (origin && origin->session)
-        return origin->session;
-    if (runtime->in_flight > 0) {
-        HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-            if (call->session && sole && call->session != sole)
-                return NULL;
-            sole = call->session ? call->session : sole;
-        }
-        return sole;
-    }
-    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
-}
-
-/* Where that client looks for it: at the request it belongs to, or else at the newest of its
- * requests that are with the server. */
-static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
-                       const struct hf_session *session)
-{
-    uint64_t via = 0, newest = 0;
-    const struct hf_call *call;
-    if (origin && origin->session)
-        return hf_call_via(origin);
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session != session || call->id < newest)
-            continue;
-        newest = call->id;
-        via = hf_call_via(call);
-    }
-    return via;
-}
-
 /* ---- requests to clients ---- */
-
-/* What a request needs that goes beyond the plain kind must have been declared by name. */
-static bool has_kind(struct hf_span capability, struct hf_span params)
-{
-    const struct hf_span mode = hf_json_get(params, HF_SPAN("mode"));
-    const bool is_url = mode.p && hf_json_string_is(mode, HF_SPAN("url"));
-    const bool has_url = hf_json_get(capability, HF_SPAN("url")).p;
-    if (is_url || !capability.p)
-        return is_url && has_url;
-    return hf_json_get(capability, HF_SPAN("form")).p || !has_url; /* {} means forms */
-}
-
-bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params)
-{
-    const struct hf_span sampling = hf_json_get(capabilities, HF_SPAN("sampling"));
-    switch (method) {
-    case HF_METHOD_SAMPLING:
-        return sampling.p && (!hf_json_get(params, HF_SPAN("tools")).p ||
-                              hf_json_get(sampling, HF_SPAN("tools")).p);
-    case HF_METHOD_ELICITATION:
-        return has_kind(hf_json_get(capabilities, HF_SPAN("elicitation")), params);
-    case HF_METHOD_ROOTS: return hf_json_get(capabilities, HF_SPAN("roots")).p;
-    default: return true; /* unknown to us: the client says itself what it thinks of it */
-    }
-}
-
-/* The clocks of a call stand still while its client is being asked something. */
-static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *session, bool pause)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session == session && !hf_call_is_parked(call))
-            hf_call_stop_clock(call, pause);
-    }
-}
-
-static void free_ask(void *p)
-{
-    struct hf_ask *ask = p;
-    hf_free(ask->server_id);
-    hf_free(ask->request);
-    hf_free(ask);
-}
-
-void hf_ask_end(struct hf_ask *ask)
-{
-    struct hf_runtime *runtime = ask->runtime;
-    const struct hf_session *session = ask->session;
-    hf_unlink(&ask->in_session);
-    hf_unlink(&ask->in_runtime);
-    hf_unlink(&ask->in_park);
-    runtime->ask_count--;
-    bool others = ask->park != NULL; /* those are paused call by call */
-    const struct hf_ask *other;
-    HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
-        others |= other->session == session && !other->park;
-    }
-    if (!others)
-        pause_clocks(runtime, session, false);
-    hf_bury(runtime->server->engine, free_ask, ask);
-}
-
-void hf_asks_drop(struct hf_runtime *runtime)
-{
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
-        if (!ask->park)
-            hf_send_withdrawn(ask->session, ask->via, ask->id);
-        hf_ask_end(ask);
-    }
-}
 
 static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
                          const struct hf_msg *msg)
 {
-    struct hf_engine *engine = runtime->server->engine;
-    const struct hf_method *method = hf_method_find(msg->method);
     if (runtime->is_frozen) { /* nothing can be said to it any more */
         drop_stale(runtime, "request");
         return;
     }
-    if (method->id == HF_METHOD_PING) {
+    if (hf_method_find(msg->method)->id == HF_METHOD_PING) {
         struct hf_buf draft = hf_draft();
         hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(msg->id));
-        hf_tell(runtime, hf_keep(engine, &draft));
+        hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
         return;
     }
     if (runtime->is_modern) { /* it asks by answering, and over HTTP it would take no answer */
@@ -153,97 +38,7 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
             hf_tell_error(runtime, msg->id, -32601, "there are no such requests in this revision");
         return;
     }
-    struct hf_session *session = client_of(runtime, origin);
-    if (!session) {
-        hf_tell_error(runtime, msg->id, -32603,
-                      "holdfast cannot tell which of several clients this request is for; set "
-                      "\"isolation\": \"session\" for this server");
-        return;
-    }
-    if (runtime->ask_count >= ASKS_MAX || msg->id.n > ASK_ID_MAX) {
-        hf_tell_error(runtime, msg->id, -32603,
-                      msg->id.n > ASK_ID_MAX ? "the id of this request is too long"
-                                             : "too many requests of this server are open");
-        return;
-    }
-    if (hf_park_asked(runtime, origin, session, method, msg))
-        return;
-    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
-        hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
-        return;
-    }
-    struct hf_ask *ask = hf_new(struct hf_ask);
-    ask->session = session;
-    ask->runtime = runtime;
-    hf_link_init(&ask->in_park);
-    ask->id = ++engine->serial;
-    ask->server_id = hf_span_dup(msg->id);
-    ask->via = via_of(runtime, origin, session);
-    runtime->ask_count++;
-    hf_list_push(&session->asks, &ask->in_session);
-    hf_list_push(&runtime->asks, &ask->in_runtime);
-    pause_clocks(runtime, session, true);
-    struct hf_buf id = hf_draft();
-    hf_buf_add_u64(&id, ask->id);
-    hf_send_spliced(session, ask->via, msg->text, msg->id, hf_keep(engine, &id));
-}
-
-static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
-{
-    int64_t number;
-    if (!hf_json_int(id, &number))
-        return NULL;
-    struct hf_ask *ask;
-    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
-        if ((int64_t)ask->id == number)
-            return ask;
-    }
-    return NULL;
-}
-
-void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
-{
-    struct hf_ask *ask = ask_by_id(session, msg->id);
-    if (!ask && hf_input_answered(session, msg))
-        return;
-    if (!ask) /* late: the server is gone, or took its request back */
-        return;
-    struct hf_buf draft = hf_draft();
-    const char *rest = msg->id.p + msg->id.n;
-    hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
-    hf_buf_add_str(&draft, ask->server_id);
-    hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
-    hf_tell(ask->runtime, hf_keep(session->engine, &draft));
-    hf_ask_end(ask);
-}
-
-void hf_ask_answer_over(struct hf_session *session, struct hf_span id)
-{
-    struct hf_ask *ask = ask_by_id(session, id);
-    if (!ask && hf_input_answer_over(session, id))
-        return;
-    if (!ask)
-        return;
-    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,
-                  "the client's answer is larger than holdfast's maxMessageBytes");
-    hf_ask_end(ask);
-}
-
-static void ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
-{
-    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
-        if (!id.p || !hf_json_same_scalar(hf_span_of(ask->server_id), id))
-            continue;
-        struct hf_buf draft = hf_draft();
-        hf_buf_add_u64(&draft, ask->id);
-        if (!ask->park)
-            hf_send_spliced(ask->session, ask->via, msg->text, id,
-                            hf_keep(runtime->server->engine, &draft));
-        hf_buf_done(&draft);
-        hf_ask_end(ask);
-    }
+    hf_ask_take(runtime, origin, msg);
 }
 
 /* ---- news ---- */
@@ -336,7 +131,7 @@ static bool log_via(const struct hf_runtime *runtime, const struct hf_call *orig
 static void take_log(struct hf_runtime *runtime, const struct hf_call *origin,
                      const struct hf_msg *msg)
 {
-    struct hf_session *session = client_of(runtime, origin);
+    struct hf_session *session = hf_client_of(runtime, origin);
     uint64_t via;
     if (session && log_via(runtime, origin, session, msg, &via)) {
         hf_send(session, via, msg->text);
@@ -356,7 +151,7 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         return;
     }
     if (method == HF_METHOD_CANCELLED) {
-        ask_taken_back(runtime, msg);
+        hf_ask_taken_back(runtime, msg);
         return;
     }
     if (!is_ours(runtime)) {

@@ -90,6 +90,10 @@ void hf_call_arm(struct hf_call *call)
         at = call->end_by_ms;
     if (call->is_resting && call->rest_until_ms < at)
         at = call->rest_until_ms;
+    const uint64_t gone_at =
+        call->gone_ms ? call->gone_ms + call->slot->server->settings.gone_ms : 0;
+    if (call->stage == HF_CALL_SENT && gone_at > call->engine->now_ms && (!at || gone_at < at))
+        at = gone_at;
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
@@ -112,13 +116,22 @@ void hf_call_stop_clock(struct hf_call *call, bool stop)
 
 /* ---- dispatching ---- */
 
-static bool has_place(const struct hf_slot *slot)
+static bool is_full(const struct hf_slot *slot)
+{
+    const uint32_t max = slot->server->settings.max_in_flight;
+    return max && slot->current->in_flight >= max;
+}
+
+static bool is_open(const struct hf_slot *slot)
 {
     const struct hf_runtime *runtime = slot->current;
-    const uint32_t max = slot->server->settings.max_in_flight;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           !runtime->remote.is_renewing && !runtime->remote.is_correcting &&
-           (max == 0 || runtime->in_flight < max);
+           !runtime->remote.is_renewing && !runtime->remote.is_correcting;
+}
+
+static bool has_place(const struct hf_slot *slot)
+{
+    return is_open(slot) && !is_full(slot);
 }
 
 /* A server that keeps state in memory lost it: its client must know before anything else runs. */
@@ -178,9 +191,32 @@ static void dispatch(struct hf_call *call)
     hf_call_dispatch(call, call->slot->current);
 }
 
+/* The oldest call whose client has been gone for goneMs gives its place to one that waits for it.
+ * False: there is none, or nobody waits. */
+static bool make_room(struct hf_slot *slot)
+{
+    const struct hf_server *server = slot->server;
+    if (!server->engine->gone_count || slot->waiting == slot->resting || !is_open(slot))
+        return false;
+    struct hf_call *call;
+    HF_LIST_EACH (call, &slot->current->calls, struct hf_call, link) {
+        if (!call->session || call->stage != HF_CALL_SENT || hf_call_is_parked(call) ||
+            !hf_call_is_forsaken(call))
+            continue;
+        hf_call_take_back(call, HF_SPAN("\"holdfast: its client is gone, and others wait\""));
+        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_gone",
+                     "The call was sent to \"%s\", and its client went away before the answer "
+                     "came. It was cancelled to make room for others, but it may have run. Check "
+                     "its effect before sending it again.",
+                     server->name);
+        return true;
+    }
+    return false;
+}
+
 void hf_slot_flush(struct hf_slot *slot)
 {
-    while (has_place(slot)) {
+    while (has_place(slot) || make_room(slot)) {
         struct hf_call *call = next_in_turn(slot);
         if (!call)
             break;
@@ -391,6 +427,8 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
     } else if (state == HF_SLOT_CONNECTED) {
         hf_call_wait(call);
         hf_call_arm(call);
+        if (call->engine->gone_count)
+            hf_slot_mark(slot);
     } else {
         arrive_while_down(call);
     }

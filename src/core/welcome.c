@@ -57,16 +57,29 @@ void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities
 static bool is_modern_server(const struct hf_server *server)
 {
     const struct hf_slot *slot = hf_server_slot(server);
-    return slot && slot->current && slot->current->is_modern;
+    const struct hf_runtime *runtime = !slot ? NULL : slot->current ? slot->current : slot->attempt;
+    return runtime && runtime->is_modern;
+}
+
+/* One of its own is heard as soon as it has said it: until the client answers that, it tells
+ * nothing else. */
+struct hf_span hf_welcome_greeting(const struct hf_session *session)
+{
+    const struct hf_server *server = session->only;
+    const struct hf_slot *slot = server ? hf_slot_of(server, session) : NULL;
+    if (!server || server->greeting || !slot || slot->owner != session || !slot->attempt)
+        return hf_span_of(server ? server->greeting : NULL);
+    return hf_span_of(slot->attempt->greeting);
 }
 
 /* What the server said of itself. It may be shared, and was greeted with our version then: the
  * client gets its own. */
-static void add_server_greeting(struct hf_buf *out, const struct hf_session *session)
+static void add_server_greeting(struct hf_buf *out, const struct hf_session *session,
+                                struct hf_span greeting)
 {
     const struct hf_server *server = session->only;
     hf_buf_add_char(out, '{');
-    for (struct hf_json_iter it = hf_json_iter(hf_span_of(server->greeting)); hf_json_next(&it);) {
+    for (struct hf_json_iter it = hf_json_iter(greeting); hf_json_next(&it);) {
         hf_json_add_comma(out);
         hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
         if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
@@ -117,8 +130,9 @@ void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *se
 struct hf_span hf_welcome_result(struct hf_session *session)
 {
     struct hf_buf result = hf_draft();
-    if (session->only && session->only->greeting) {
-        add_server_greeting(&result, session);
+    const struct hf_span greeting = hf_welcome_greeting(session);
+    if (greeting.p) {
+        add_server_greeting(&result, session, greeting);
     } else {
         hf_buf_printf(
             &result,
@@ -133,6 +147,8 @@ struct hf_span hf_welcome_result(struct hf_session *session)
         hf_buf_add_char(&result, '}');
     }
     hf_door_greeted(session);
+    if (session->has_initialized) /* it did not wait for this */
+        hf_welcome_review_roots(session->engine);
     return hf_keep(session->engine, &result);
 }
 
@@ -145,6 +161,7 @@ void hf_welcome_hello(struct hf_session *session, struct hf_span params)
     hf_session_keep(session, params.n);
     hf_msg_to_one_line(session->hello, params.n);
     session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
+    session->has_initialized = false;
     struct hf_server *server = session->only;
     if (!server || !server->is_clients_own)
         return;
@@ -154,6 +171,56 @@ void hf_welcome_hello(struct hf_session *session, struct hf_span params)
     hf_slot_set_owner(slot, session);
     if (slot->attempt)
         hf_runtime_maybe_greet(slot->attempt);
+}
+
+static bool offers_roots(const struct hf_session *session)
+{
+    return session && session->has_initialized &&
+           hf_can_be_asked(session->capabilities, HF_METHOD_ROOTS, (struct hf_span) { NULL, 0 });
+}
+
+/* A server asks for the roots once and then waits to be told that they changed: if it asked while
+ * nobody could answer, or asked another client, it must be told. */
+static void tell_of_roots(struct hf_runtime *runtime, const struct hf_session *client)
+{
+    if (!runtime || runtime->machine.state < HF_RUNTIME_LISTING || runtime->is_modern ||
+        runtime->remote.initialized || runtime->roots_of == client->number)
+        return;
+    runtime->roots_of = client->number;
+    hf_mention(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":"
+                                "\"notifications/roots/list_changed\"}"));
+}
+
+void hf_welcome_review_roots(struct hf_engine *engine)
+{
+    const struct hf_server *server;
+    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
+        const struct hf_slot *slot = hf_server_slot(server);
+        if (!slot || slot->owner || server->is_clients_own ||
+            server->settings.isolation != HF_ISOLATION_SHARED)
+            continue;
+        const struct hf_session *client = hf_doors_sole_client(server);
+        if (!offers_roots(client))
+            continue;
+        tell_of_roots(slot->current, client);
+        tell_of_roots(slot->attempt, client);
+    }
+}
+
+void hf_welcome_initialized(struct hf_session *session)
+{
+    if (session->has_initialized)
+        return;
+    session->has_initialized = true;
+    session->initialized_ms = session->engine->now_ms;
+    struct hf_slot *slot;
+    HF_LIST_EACH (slot, &session->slots, struct hf_slot, in_owner) {
+        if (slot->attempt)
+            hf_hello_client_ready(slot->attempt);
+    }
+    hf_asks_send_early(session);
+    if (offers_roots(session))
+        hf_welcome_review_roots(session->engine);
 }
 
 void hf_welcome_stranger(struct hf_session *session)

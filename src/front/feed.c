@@ -14,6 +14,36 @@ static uint64_t now_of(const struct hf_feed *feed)
     return hf_shell_now(front_of(feed)->shell);
 }
 
+/* ---- whether its client hears what servers ask ---- */
+
+static enum hf_hearing hearing_of(const struct hf_http_session *session)
+{
+    bool may_again = session->has_listened;
+    const struct hf_feed *feed;
+    if (session->is_sse || session->is_modern ||
+        (session->standalone && session->standalone->exchange))
+        return HF_HEARS;
+    HF_LIST_EACH (feed, &session->feeds, struct hf_feed, link) {
+        if (feed->takes_events && feed->exchange)
+            return HF_HEARS;
+        may_again |= feed->is_resumable;
+    }
+    return may_again ? HF_MAY_HEAR_AGAIN : HF_HEARS_NOTHING;
+}
+
+static void review_hearing(struct hf_http_session *session)
+{
+    if (session->core)
+        hf_session_hears(session->core, hearing_of(session), hf_shell_time(session->front->shell));
+}
+
+/* Something was said, which happens often: only one that is being asked is looked at. */
+static void review_asked(struct hf_http_session *session)
+{
+    if (session->core && hf_session_is_asked(session->core))
+        review_hearing(session);
+}
+
 /* ---- coming and going ---- */
 
 static struct hf_feed *more_feeds(struct hf_http_front *front)
@@ -207,6 +237,7 @@ void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect)
         say_event(feed, effect);
     else /* where this one would be read, nobody can read it */
         say_event(hf_feed_standalone(feed->session), effect);
+    review_asked(feed->session);
 }
 
 void hf_feed_end_exchange(struct hf_feed *feed)
@@ -300,7 +331,9 @@ void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect)
     const bool stays = effect->piece_count == 0 || give(feed, effect);
     if (feed->owed == 0)
         be_over(feed);
-    if (!stays)
+    if (stays)
+        review_asked(session);
+    else
         hf_http_session_close(session);
 }
 
@@ -364,6 +397,7 @@ void hf_feed_gone(struct hf_feed *feed)
         use_newest_spare(feed);
     else
         hf_session_via_gone(session->core, feed->via, hf_shell_time(session->front->shell));
+    review_hearing(session);
     hf_shell_pump(shell);
 }
 
@@ -388,6 +422,10 @@ void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t
     } else {
         hf_feed_begin(feed);
     }
+    feed->session->has_listened |= feed->via == 0;
+    if (feed->via && !feed->is_over)
+        hf_session_via_back(feed->session->core, feed->via, hf_shell_time(front_of(feed)->shell));
+    review_hearing(feed->session);
     for (; event; event = hf_events_after(&feed->events, event->number)) {
         write_text(feed, hf_event_span(event));
         feed->delivered = event->number;

@@ -67,6 +67,7 @@ struct hf_http_session {
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
     struct hf_link feeds, kept;
     unsigned kept_count, spare_count;
+    bool has_listened;          /* it had a stream for what belongs to no request */
     size_t kept_bytes;          /* of events, also of feeds that are not over */
     struct hf_feed *standalone; /* NULL: never needed */
 };

@@ -86,6 +86,7 @@ static void check_posts(struct sim *sim, const struct hf_runtime *runtime, struc
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
     if ((is_starting || runtime->remote.is_renewing) && !runtime->is_frozen &&
+        !runtime->client.at_ms && /* its client has not said `initialized` */
         hf_list_empty(&runtime->remote.posts))
         sim_broken(sim, PROMISE_P8, "a remote server is being greeted, and nothing is under way");
     const struct hf_call *call;
@@ -112,7 +113,14 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
     }
     tally->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                      armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                     armed(&runtime->remote.listen_again) + armed(&runtime->ear.timer);
+                     armed(&runtime->remote.listen_again) + armed(&runtime->ear.timer) +
+                     armed(&runtime->client);
+    const struct hf_ask *ask;
+    HF_LIST_EACH (ask, &runtime->asks, struct hf_ask, in_runtime) {
+        tally->timers += armed(&ask->timer);
+        if (!ask->park && !armed(&ask->timer) && !runtime->slot->owner)
+            sim_broken(sim, PROMISE_P8, "nothing bounds how long a client may be asked");
+    }
     if (runtime->is_remote)
         check_posts(sim, runtime, tally);
     if (runtime->remote.is_correcting && runtime == runtime->slot->current &&
@@ -134,7 +142,8 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
                    hf_runtime_state_name(state));
     if (runtime->is_loss_pending && !runtime->eof.at_ms)
         sim_broken(sim, PROMISE_P1, "nothing bounds how long a loss may wait for its exit");
-    if (state < HF_RUNTIME_LIVE && !runtime->start.at_ms && !runtime->server->is_clients_own)
+    if (state < HF_RUNTIME_LIVE && !runtime->start.at_ms && !runtime->client.at_ms &&
+        !runtime->server->is_clients_own)
         sim_broken(sim, PROMISE_P8, "nothing bounds the start of a runtime");
     if (!runtime->is_frozen && !hf_list_empty(&runtime->out) && !runtime->stall.at_ms)
         sim_broken(sim, PROMISE_P12, "nothing bounds how long a pipe may take no byte");

@@ -132,7 +132,8 @@ static bool reason_is(const struct told *told, const char *reason)
 static bool ended_by_clock(const struct told *told)
 {
     return reason_is(told, "timeout") || reason_is(told, "wait_over") ||
-           reason_is(told, "client_finished") || reason_is(told, "session_ended");
+           reason_is(told, "client_finished") || reason_is(told, "session_ended") ||
+           reason_is(told, "client_gone");
 }
 
 static uint64_t least_deadline(const struct request *r)
@@ -168,7 +169,7 @@ static void judge_undispatched(struct sim *sim, struct request *r, const struct 
                    r->number, (long long)told->code, HF_FMT(told->reason));
     if (reason_is(told, "refused_again") || reason_is(told, "server_dies_on_it"))
         judge_last_send(sim, r);
-    if (reason_is(told, "client_gone") && !(r->via && sim->vias[r->via].is_gone))
+    if (reason_is(told, "client_gone") && !(r->via && sim->vias[r->via].gone_ms))
         sim_broken(sim, PROMISE_P3, "request %d was dropped for a client that is there", r->number);
     if (told->code != -31001 || request_goes_by_uri(r) || r->clocks_changed)
         return;
@@ -207,6 +208,12 @@ static void judge_dispatched(struct sim *sim, struct request *r, const struct to
          (uint64_t)generation != r->generation))
         sim_broken(sim, PROMISE_P3, "request %d was with generation %d, and its client hears %d",
                    r->number, (int)r->generation, (int)generation);
+    const struct via *via = &sim->vias[r->via];
+    const bool was_waiting = via->gone_ms == sim->now_ms; /* and had been sent before */
+    if (reason_is(told, "client_gone") && r->target && !r->clocks_changed && !was_waiting &&
+        (!via->gone_ms || sim->now_ms < via->gone_ms + r->target->settings.gone_ms))
+        sim_broken(sim, PROMISE_P2, "request %d made room for others, and its client is there",
+                   r->number);
     if (ended_by_clock(told))
         return;
     const bool no_time = r->sent_to && (!r->sent_to->settings.eof_ms || r->sent_to->was_changed);

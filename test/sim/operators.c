@@ -28,6 +28,8 @@ struct hf_settings operator_settings(struct sim *sim)
     s.call_timeout_max_ms = PICK(sim, 0, 20000);
     s.start_timeout_ms = PICK(sim, 50, 5000, 120000);
     s.list_wait_ms = PICK(sim, 0, 100, 10000);
+    s.ask_ms = PICK(sim, 1, 2000, 900000);
+    s.gone_ms = PICK(sim, 0, 100, 30000);
     s.relist_ms = PICK(sim, 0, 1000, 300000);
     s.era_probe_ms = PICK(sim, 1, 50, 5000);
     s.reconnect.min_ms = PICK(sim, 0, 1, 250, 1500, 4000);

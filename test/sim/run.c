@@ -261,6 +261,8 @@ static void come_to_senses(struct sim *sim)
         settings.max_waiting = 1000;
         settings.max_runtimes = 16;
         settings.start_timeout_ms = 120000;
+        settings.ask_ms = 900000;
+        settings.gone_ms = 30000;
         settings.liveness.timeout_ms = 5000; /* a sane server may be slow */
         settings.relist_ms = 300000;         /* nothing new while parked calls have their time */
         operator_change(sim, instance, settings, instance->had_problem);

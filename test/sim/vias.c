@@ -44,6 +44,17 @@ void vias_close(struct sim *sim, const struct client *client)
             sim->vias[i].is_open = false;
 }
 
+/* It has come back to the stream of that message. */
+static void via_return(struct sim *sim, struct client *client, uint64_t via)
+{
+    TRACE(sim, "client %d: via %u is back", (int)(client - sim->clients), (unsigned)via);
+    sim->vias[via].is_gone = false;
+    shell_begin(sim, NULL);
+    hf_session_via_back(client->session, via, at(sim->now_ms));
+    hf_session_hears(client->session, HF_HEARS, at(sim->now_ms));
+    shell_end(sim);
+}
+
 /* What was not sent is answered now, and never will be sent. */
 void via_vanish(struct sim *sim, struct client *client)
 {
@@ -54,11 +65,18 @@ void via_vanish(struct sim *sim, struct client *client)
         return;
     }
     const uint64_t via = sim->requests[client->open[below(sim, client->open_count)]].via;
+    if (sim->vias[via].is_gone) {
+        if (chance(sim, 50))
+            via_return(sim, client, via);
+        return;
+    }
     TRACE(sim, "client %d: via %u vanishes", (int)(client - sim->clients), (unsigned)via);
     sim->vias[via].is_gone = true;
+    sim->vias[via].gone_ms = sim->now_ms;
     sim->stats->vias_gone++;
     shell_begin(sim, NULL);
     hf_session_via_gone(client->session, via, at(sim->now_ms));
+    hf_session_hears(client->session, (enum hf_hearing)below(sim, 3), at(sim->now_ms));
     shell_end(sim);
     for (unsigned i = 0; i < client->open_count && !sim->has_failed; i++) {
         const struct request *r = &sim->requests[client->open[i]];

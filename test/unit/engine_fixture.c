@@ -363,6 +363,8 @@ struct hf_settings default_settings(void)
         .wait_ms = 45000,
         .start_timeout_ms = 120000,
         .list_wait_ms = 10000,
+        .ask_ms = 900000,
+        .gone_ms = 30000,
         .relist_ms = 300000,
         .era = HF_ERA_LEGACY,
         .era_probe_ms = 5000,

@@ -1,0 +1,374 @@
+/* ask.c - requests of servers to clients: whose they are, how they get there, and what ends them.
+ *
+ * 1. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is none as
+ *    long as somebody else is there.
+ * 2. A client is asked nothing before it has said `initialized`: what comes earlier is kept for it,
+ *    for listWaitMs.
+ * 3. A question has askMs, none if the server is the client's own; and where its client has no
+ *    stream to hear it on, no more time than it may take to open one. Then the server gets an
+ *    error, and the clocks of the calls run on. */
+#include "core/state.h"
+
+enum {
+    ASKS_MAX = 1000,        /* of one runtime, with clients */
+    ASK_ID_MAX = 16 * 1024, /* bytes of a server's own id, kept for each */
+    OPENS_WITHIN_MS = 5000  /* its first stream, once a client has come */
+};
+
+/* ---- whose is it? ---- */
+
+bool hf_call_is_forsaken(const struct hf_call *call)
+{
+    return call->gone_ms && !call->is_modern &&
+           call->engine->now_ms >= call->gone_ms + call->slot->server->settings.gone_ms;
+}
+
+/* The one client whose calls it has; NULL: there are several, or none. */
+static struct hf_session *sole_caller(const struct hf_runtime *runtime, bool with_forsaken)
+{
+    struct hf_session *sole = NULL;
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (!call->session || (!with_forsaken && hf_call_is_forsaken(call)))
+            continue;
+        if (sole && call->session != sole)
+            return NULL;
+        sole = call->session;
+    }
+    return sole;
+}
+
+static bool has_present_caller(const struct hf_runtime *runtime)
+{
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session && !hf_call_is_forsaken(call))
+            return true;
+    }
+    return false;
+}
+
+struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
+{
+    if (origin && origin->session)
+        return origin->session;
+    if (runtime->in_flight > 0)
+        return sole_caller(runtime, !has_present_caller(runtime));
+    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
+}
+
+/* Where that client looks for it: at the request it belongs to, or else at the newest of its
+ * requests that are with the server. */
+static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
+                       const struct hf_session *session)
+{
+    uint64_t via = 0, newest = 0;
+    const struct hf_call *call;
+    if (origin && origin->session)
+        return hf_call_via(origin);
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session != session || call->id < newest)
+            continue;
+        newest = call->id;
+        via = hf_call_via(call);
+    }
+    return via;
+}
+
+/* ---- requests to clients ---- */
+
+/* What a request needs that goes beyond the plain kind must have been declared by name. */
+static bool has_kind(struct hf_span capability, struct hf_span params)
+{
+    const struct hf_span mode = hf_json_get(params, HF_SPAN("mode"));
+    const bool is_url = mode.p && hf_json_string_is(mode, HF_SPAN("url"));
+    const bool has_url = hf_json_get(capability, HF_SPAN("url")).p;
+    if (is_url || !capability.p)
+        return is_url && has_url;
+    return hf_json_get(capability, HF_SPAN("form")).p || !has_url; /* {} means forms */
+}
+
+bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params)
+{
+    const struct hf_span sampling = hf_json_get(capabilities, HF_SPAN("sampling"));
+    switch (method) {
+    case HF_METHOD_SAMPLING:
+        return sampling.p && (!hf_json_get(params, HF_SPAN("tools")).p ||
+                              hf_json_get(sampling, HF_SPAN("tools")).p);
+    case HF_METHOD_ELICITATION:
+        return has_kind(hf_json_get(capabilities, HF_SPAN("elicitation")), params);
+    case HF_METHOD_ROOTS: return hf_json_get(capabilities, HF_SPAN("roots")).p;
+    default: return true; /* unknown to us: the client says itself what it thinks of it */
+    }
+}
+
+/* The clocks of a call stand still while its client is being asked something. */
+static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *session, bool pause)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session == session && !hf_call_is_parked(call))
+            hf_call_stop_clock(call, pause);
+    }
+}
+
+static void free_ask(void *p)
+{
+    struct hf_ask *ask = p;
+    hf_free(ask->server_id);
+    hf_free(ask->request);
+    hf_free(ask);
+}
+
+static bool is_early(const struct hf_ask *ask) /* kept until its client has said `initialized` */
+{
+    return !ask->park && ask->request;
+}
+
+static void forget_request(struct hf_ask *ask)
+{
+    hf_session_let_go(ask->session, strlen(ask->request));
+    hf_free(ask->request);
+    ask->request = NULL;
+}
+
+void hf_ask_end(struct hf_ask *ask)
+{
+    struct hf_runtime *runtime = ask->runtime;
+    const struct hf_session *session = ask->session;
+    if (is_early(ask))
+        forget_request(ask);
+    hf_timer_clear(&runtime->server->engine->timers, &ask->timer);
+    hf_unlink(&ask->in_session);
+    hf_unlink(&ask->in_runtime);
+    hf_unlink(&ask->in_park);
+    runtime->ask_count--;
+    bool others = ask->park != NULL; /* those are paused call by call */
+    const struct hf_ask *other;
+    HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
+        others |= other->session == session && !other->park;
+    }
+    if (!others)
+        pause_clocks(runtime, session, false);
+    hf_bury(runtime->server->engine, free_ask, ask);
+}
+
+/* Its client was asked, and need not answer any more. */
+static void withdraw(const struct hf_ask *ask)
+{
+    if (!ask->park && !is_early(ask))
+        hf_send_withdrawn(ask->session, ask->via, ask->id);
+}
+
+void hf_asks_drop(struct hf_runtime *runtime)
+{
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+        withdraw(ask);
+        hf_ask_end(ask);
+    }
+}
+
+/* ---- how long it has ---- */
+
+/* Until when its client, that hears nothing now, may take to open a stream. */
+static uint64_t deaf_until(const struct hf_ask *ask)
+{
+    const struct hf_session *session = ask->session;
+    if (session->hearing == HF_MAY_HEAR_AGAIN)
+        return session->deaf_ms + ask->runtime->server->settings.gone_ms;
+    return session->initialized_ms + OPENS_WITHIN_MS;
+}
+
+static void arm(struct hf_ask *ask)
+{
+    struct hf_engine *engine = ask->runtime->server->engine;
+    const struct hf_settings *settings = &ask->runtime->server->settings;
+    uint64_t at = 0;
+    if (is_early(ask))
+        at = ask->since_ms + settings->list_wait_ms;
+    else if (!ask->runtime->slot->owner)
+        at = ask->since_ms + settings->ask_ms;
+    if (!is_early(ask) && ask->session->hearing != HF_HEARS) {
+        const uint64_t until = deaf_until(ask);
+        at = !at || until < at ? until : at;
+    }
+    hf_timer_set(&engine->timers, &ask->timer, at && at < engine->now_ms ? engine->now_ms : at);
+}
+
+void hf_ask_timer(struct hf_ask *ask)
+{
+    const bool is_deaf = ask->session->hearing != HF_HEARS;
+    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603,
+                  is_early(ask) ? "the client has not finished its introduction (listWaitMs)"
+                  : is_deaf     ? "the client has no open stream on which it could be asked"
+                                : "the client did not answer this request in time (askMs)");
+    withdraw(ask);
+    hf_ask_end(ask);
+}
+
+bool hf_session_is_asked(const struct hf_session *session)
+{
+    return !hf_list_empty(&session->asks);
+}
+
+void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    if (session->hearing == HF_HEARS)
+        session->deaf_ms = now.mono_ms;
+    session->hearing = hearing;
+    struct hf_ask *ask;
+    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+        arm(ask);
+    }
+}
+
+/* ---- asking ---- */
+
+static void send(struct hf_ask *ask, struct hf_span text, struct hf_span id)
+{
+    struct hf_engine *engine = ask->session->engine;
+    struct hf_runtime *runtime = ask->runtime;
+    if (ask->method == HF_METHOD_ROOTS)
+        runtime->roots_of = ask->session->number;
+    ask->since_ms = engine->now_ms;
+    arm(ask);
+    pause_clocks(runtime, ask->session, true);
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_u64(&draft, ask->id);
+    hf_send_spliced(ask->session, ask->via, text, id, hf_keep(engine, &draft));
+}
+
+/* Why this request cannot be passed on, or NULL. */
+static const char *refusal(const struct hf_runtime *runtime, const struct hf_session *session,
+                           const struct hf_msg *msg)
+{
+    if (!session)
+        return runtime->in_flight || hf_doors_have_client(runtime->server)
+                   ? "holdfast cannot tell which of several clients this request is for; set "
+                     "\"isolation\": \"session\" for this server"
+                   : "no client is connected that this request could be for";
+    if (msg->id.n > ASK_ID_MAX)
+        return "the id of this request is too long";
+    if (runtime->ask_count >= ASKS_MAX)
+        return "too many requests of this server are open";
+    if (!session->has_initialized && !hf_session_may_keep(session, msg->text.n))
+        return "the client has not finished its introduction, and holdfast keeps no more for it";
+    return NULL;
+}
+
+void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const struct hf_method *method = hf_method_find(msg->method);
+    struct hf_session *session = hf_client_of(runtime, origin);
+    const char *why = refusal(runtime, session, msg);
+    if (why) {
+        hf_tell_error(runtime, msg->id, -32603, why);
+        return;
+    }
+    if (session->has_initialized && hf_park_asked(runtime, origin, session, method, msg))
+        return;
+    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
+        hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
+        return;
+    }
+    struct hf_ask *ask = hf_new(struct hf_ask);
+    ask->session = session;
+    ask->runtime = runtime;
+    ask->method = method->id;
+    hf_link_init(&ask->in_park);
+    hf_timer_init(&ask->timer, HF_TIMER_ASK, ask);
+    ask->id = ++engine->serial;
+    ask->server_id = hf_span_dup(msg->id);
+    ask->via = via_of(runtime, origin, session);
+    runtime->ask_count++;
+    hf_list_push(&session->asks, &ask->in_session);
+    hf_list_push(&runtime->asks, &ask->in_runtime);
+    if (session->has_initialized) {
+        send(ask, msg->text, msg->id);
+        return;
+    }
+    ask->request = hf_span_dup(msg->text);
+    hf_session_keep(session, strlen(ask->request));
+    ask->since_ms = engine->now_ms;
+    arm(ask);
+}
+
+void hf_asks_send_early(struct hf_session *session)
+{
+    struct hf_ask *ask;
+    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+        struct hf_msg msg;
+        struct hf_err err;
+        if (!is_early(ask) ||
+            hf_msg_parse(hf_span_of(ask->request), session->engine->limits.max_depth, &msg, &err) !=
+                HF_MSG_OK)
+            continue;
+        struct hf_buf text = hf_draft();
+        hf_buf_add(&text, msg.text);
+        const struct hf_span kept = hf_keep(session->engine, &text);
+        const struct hf_span id = { kept.p + (msg.id.p - msg.text.p), msg.id.n };
+        forget_request(ask);
+        send(ask, kept, id);
+    }
+}
+
+static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
+{
+    int64_t number;
+    if (!hf_json_int(id, &number))
+        return NULL;
+    struct hf_ask *ask;
+    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+        if ((int64_t)ask->id == number && !is_early(ask))
+            return ask;
+    }
+    return NULL;
+}
+
+void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
+{
+    struct hf_ask *ask = ask_by_id(session, msg->id);
+    if (!ask && hf_input_answered(session, msg))
+        return;
+    if (!ask) /* late: the server is gone, or took its request back */
+        return;
+    struct hf_buf draft = hf_draft();
+    const char *rest = msg->id.p + msg->id.n;
+    hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
+    hf_buf_add_str(&draft, ask->server_id);
+    hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
+    hf_tell(ask->runtime, hf_keep(session->engine, &draft));
+    hf_ask_end(ask);
+}
+
+void hf_ask_answer_over(struct hf_session *session, struct hf_span id)
+{
+    struct hf_ask *ask = ask_by_id(session, id);
+    if (!ask && hf_input_answer_over(session, id))
+        return;
+    if (!ask)
+        return;
+    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,
+                  "the client's answer is larger than holdfast's maxMessageBytes");
+    hf_ask_end(ask);
+}
+
+void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
+    struct hf_ask *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+        if (!id.p || !hf_json_same_scalar(hf_span_of(ask->server_id), id))
+            continue;
+        struct hf_buf draft = hf_draft();
+        hf_buf_add_u64(&draft, ask->id);
+        if (!ask->park && !is_early(ask))
+            hf_send_spliced(ask->session, ask->via, msg->text, id,
+                            hf_keep(runtime->server->engine, &draft));
+        hf_buf_done(&draft);
+        hf_ask_end(ask);
+    }
+}
