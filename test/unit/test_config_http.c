@@ -339,7 +339,8 @@ static const struct {
     { IN_TOKENS("{\"name\":\"a\",\"name\":\"b\"}"), "[0].name: it is given twice" },
     { IN_TOKENS("{\"nam\":\"a\"}"), "[0].nam: there is no such key; did you mean \"name\"?" },
     { IN_TOKENS("{\"scope\":\"a\"}"),
-      "[0].scope: there is no such key; a token has a name, a hash, servers, allow, deny and errorsAs" },
+      "[0].scope: there is no such key; a token has a name, a hash, servers, allow, deny and "
+      "errorsAs" },
     { IN_TOKENS("{\"servers\":\"a\"}"), "[0].servers: found a string; allowed is an array of" },
     { IN_TOKENS("{\"deny\":[\"a\",\n5]}"), "line 5: holdfast.tokens[0].deny[1]: found a number" },
     { IN_TOKENS(GOOD_TOKEN ",{\"name\":\"ci\",\"hash\":\"sha256:" OTHER_HEX "\"}"),

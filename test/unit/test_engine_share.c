@@ -154,3 +154,24 @@ TEST(an_asked_restart_of_a_stateful_server_tells_nobody)
     CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 1);
     world_end(s.w);
 }
+
+TEST(what_one_client_of_a_door_follows_is_told_to_nobody_else_there)
+{
+    struct scene s = { .w = world_new() };
+    s.server = add_server(s.w, "s", default_settings());
+    manners_of(s.w, s.server)->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
+    settle(s.w);
+    s.first = newest_child(s.w, s.server);
+    struct client *follows = greeted_client(s.w, s.server), *other = greeted_client(s.w, s.server);
+    client_says(follows, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"resources/subscribe\","
+                         "\"params\":{\"uri\":\"a:1\"}}");
+    child_answers(s.first, "resources/subscribe", "{}");
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                        "\"params\":{\"uri\":\"a:1\"}}");
+    CHECK(heard(follows, "notifications/resources/updated") == 1);
+    CHECK(heard(other, "notifications/resources/updated") == 0);
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                        "\"params\":{\"uri\":\"b:1\"}}");
+    CHECK(heard(follows, "notifications/resources/updated") == 1);
+    world_end(s.w);
+}

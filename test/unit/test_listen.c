@@ -596,20 +596,3 @@ TEST(with_session_isolation_a_listener_follows_resources_in_its_own_runtime)
     CHECK(heard(a, UPDATED) == 0 && heard(b, UPDATED) == 1);
     world_end(w);
 }
-
-TEST(what_one_client_of_a_door_follows_is_told_to_nobody_else_there)
-{
-    struct scene s = modern_scene();
-    struct client *follows = greeted_client(s.w, s.server), *other = greeted_client(s.w, s.server);
-    client_says(follows, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"resources/subscribe\","
-                         "\"params\":{\"uri\":\"a:1\"}}");
-    child_answers(s.first, "resources/subscribe", "{}");
-    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-                        "\"params\":{\"uri\":\"a:1\"}}");
-    CHECK(heard(follows, "notifications/resources/updated") == 1);
-    CHECK(heard(other, "notifications/resources/updated") == 0);
-    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-                        "\"params\":{\"uri\":\"b:1\"}}");
-    CHECK(heard(follows, "notifications/resources/updated") == 1);
-    world_end(s.w);
-}
