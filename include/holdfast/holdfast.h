@@ -7,8 +7,9 @@
  * hf_close for as long as it takes to reap what it killed. All types are opaque.
  *
  * Callbacks come from inside hf_step and the calls below; any function may be called from them
- * except hf_close. A program should ignore SIGPIPE, and should be a child subreaper (prctl
- * PR_SET_CHILD_SUBREAPER) if a killed guard must not leave a server's processes behind.
+ * except hf_close. A program should ignore SIGPIPE, and should call hf_adopt_orphans, or else
+ * be a child subreaper (prctl PR_SET_CHILD_SUBREAPER), if a killed guard must not leave a server's
+ * processes behind.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -30,6 +31,12 @@ struct hf_config;
 enum { HF_ERROR_SIZE = 512 }; /* of the text that says why a function returned NULL or false */
 
 HF_API const char *hf_version(void);
+
+/* For a program that has no children but those of holdfast, before its first hf_open: it becomes a
+ * child subreaper, and every other process that becomes its child is killed. A subreaper that does
+ * not call this kills only what it can recognise: a process that leaves its session and clears its
+ * environment, and whose guard was killed, it cannot. */
+HF_API void hf_adopt_orphans(void);
 
 /* ---- configuration ---- */
 

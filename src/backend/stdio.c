@@ -212,6 +212,8 @@ static void write_if_it_lives(struct hf_child *child)
     const bool was_idle = clock_us() >= child->last_alive_us + patience_us;
     const enum hf_fate fate =
         was_idle && child->fate >= 0 && child->in_watch ? hf_fate_look(child->fate) : HF_FATE_NONE;
+    if (fate == HF_FATE_DYING)
+        hf_proc_wake(child->proc); /* or nobody tells its exit */
     if (fate == HF_FATE_NONE)
         write_out(child);
     else

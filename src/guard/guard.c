@@ -237,6 +237,16 @@ static void watch_over(struct guard *g)
     }
 }
 
+/* A server can stop us; if its engine dies then, nobody is left to wake us but the kernel. An
+ * engine that died before the kernel knew this has closed its end of the socket: nothing is
+ * started. */
+static bool will_outlive_engine(const struct guard *g)
+{
+    char order;
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+    return recv(g->control, &order, sizeof order, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
 /* Whatever started us must neither stop us (Ctrl-C, a service manager's group signal) nor shape the
  * server: an ignored signal would stay ignored through exec. */
 static int take_signals(void)
@@ -289,7 +299,7 @@ int main(int argc, char **argv)
     g.signals = take_signals();
     if (g.signals < 0)
         report_exec_failed(&g, HF_GUARD_AT_FORK, errno);
-    else
+    else if (will_outlive_engine(&g))
         start_server(&g, &wishes);
     let_go(argc, argv);
     watch_over(&g);

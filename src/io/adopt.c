@@ -41,6 +41,39 @@ struct hf_adoption {
     int member_count;
 };
 
+/* Of the whole process; written once, before the first guard. */
+static bool owns_all;
+static struct hf_link spared = { &spared, &spared };
+
+void hf_adoption_of_all(void)
+{
+    owns_all = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+void hf_adoption_spare(struct hf_adoption_guard *guard, pid_t pid)
+{
+    guard->pid = pid;
+    hf_link_init(&guard->link);
+    if (owns_all)
+        hf_list_push(&spared, &guard->link);
+}
+
+void hf_adoption_spare_no_more(struct hf_adoption_guard *guard)
+{
+    if (guard->pid)
+        hf_unlink(&guard->link);
+    guard->pid = 0;
+}
+
+static bool is_spared(pid_t pid)
+{
+    const struct hf_adoption_guard *guard;
+    HF_LIST_EACH (guard, &spared, struct hf_adoption_guard, link)
+        if (guard->pid == pid)
+            return true;
+    return false;
+}
+
 bool hf_adoption_is_possible(void)
 {
     int is_subreaper = 0;
@@ -154,6 +187,8 @@ static bool belongs(const struct hf_adoption *adoption, pid_t pid, const struct 
 {
     if (parent)
         return hf_parent_of(pid) == parent->pid && exists(parent);
+    if (owns_all)
+        return !is_spared(pid);
     return (adoption->is_held && getsid(pid) == adoption->guard) || has_mark(pid, adoption->mark);
 }
 

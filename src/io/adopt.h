@@ -8,11 +8,12 @@
  * 1. a child of ours in the guard's session, while the guard is not reaped: so that the session's
  *    number can be nobody else's; or
  * 2. a child of ours whose environment holds the tree's mark, which the server was started with; or
- * 3. a child of one that belongs.
+ * 3. a child of one that belongs; or
+ * 4. any child of ours but a guard, in a process that has no others (hf_adoption_of_all).
  *
- * The limit: a child of ours that left the session and also cleared its environment (or is dead
- * already, or does not let us read it) is not recognised once its parent is gone: alive it lives
- * on, dead it stays a zombie of ours. With a living guard there is no such limit.
+ * The limit without 4: a child of ours that left the session and also cleared its environment (or
+ * is dead already, or does not let us read it) is not recognised once its parent is gone: alive it
+ * lives on, dead it stays a zombie of ours. With a living guard there is no such limit.
  */
 #ifndef HF_IO_ADOPT_H
 #define HF_IO_ADOPT_H
@@ -33,6 +34,19 @@ struct hf_adoption_events {
 
 /* True if orphans fall to this process at all. */
 bool hf_adoption_is_possible(void);
+
+/* Makes this process a subreaper whose children are guards or orphans and nothing else: then every
+ * other child belongs to the tree of a dead guard, whatever it did to its session and environment.
+ * For the whole process, and for good; only one that uses all this in one thread. */
+void hf_adoption_of_all(void);
+
+/* A guard of ours, while it is a child of ours: never adopted. */
+struct hf_adoption_guard {
+    struct hf_link link;
+    pid_t pid;
+};
+void hf_adoption_spare(struct hf_adoption_guard *guard, pid_t pid);
+void hf_adoption_spare_no_more(struct hf_adoption_guard *guard);
 
 /* `mark` is the whole "HF_TREE=...", `guard` the dead guard, `is_held`: it is not reaped. */
 struct hf_adoption *hf_adoption_new(struct hf_loop *loop, pid_t guard, bool is_held,

@@ -32,6 +32,10 @@
 /* The numbers are those of the guard's descriptors. */
 enum line { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, LINES };
 
+/* How long a guard that was let go of has for its work before it is killed and its tree adopted: it
+ * may be stopped, and woken in vain. */
+enum { PATIENCE_MS = 500 };
+
 enum { MARK_BYTES = 16, MARK_SIZE = sizeof HF_TREE_VARIABLE + 2 * MARK_BYTES };
 
 struct hf_proc {
@@ -46,7 +50,11 @@ struct hf_proc {
     int guard_pidfd;
     struct hf_watch *control_watch, *guard_watch;
     struct hf_adoption *adoption;
+    struct hf_alarm patience;
+    struct hf_adoption_guard spared;
     bool has_exited, is_all_gone;
+    bool is_killing;  /* the guard was told to */
+    bool has_failed;  /* to kill somebody: the guard waits for his end, and is no worse than we */
     bool is_finished; /* the guard is reaped and nothing will ever happen again */
     char mark[MARK_SIZE];
 };
@@ -84,6 +92,8 @@ static void close_all(struct hf_proc *proc)
 static void destroy(struct hf_proc *proc)
 {
     hf_loop_leave(&proc->guest);
+    hf_alarm_set(&proc->patience, 0);
+    hf_adoption_spare_no_more(&proc->spared);
     hf_adoption_free(proc->adoption);
     hf_watch_free(proc->guard_watch);
     close_fd(&proc->guard_pidfd);
@@ -99,11 +109,29 @@ static void reap_guard(struct hf_proc *proc)
 static void finish(struct hf_proc *proc)
 {
     reap_guard(proc);
+    hf_alarm_set(&proc->patience, 0);
+    hf_adoption_spare_no_more(&proc->spared);
     proc->is_finished = true;
     if (!proc->events)
         destroy(proc);
 }
 
+/* By the pidfd: it is the guard, or nobody. */
+static void signal_guard(const struct hf_proc *proc, int signum)
+{
+    if (proc->guard_watch) /* else it is dead */
+        (void)pidfd_send_signal(proc->guard_pidfd, signum, NULL, 0);
+}
+
+/* Its server may keep it stopped. Its tree falls to us, if it can. */
+static void kill_guard(void *context)
+{
+    struct hf_proc *proc = context;
+    if (hf_adoption_is_possible() && !proc->is_all_gone && !proc->has_failed)
+        signal_guard(proc, SIGKILL);
+}
+
+/* Whoever told it to kill has waited for it as long as he wanted to. */
 void hf_proc_free(struct hf_proc *proc)
 {
     if (!proc)
@@ -111,14 +139,22 @@ void hf_proc_free(struct hf_proc *proc)
     assert(proc->events);
     proc->events = NULL;
     close_all(proc); /* the guard sees its engine go, and kills what is left */
-    if (proc->is_finished)
+    if (proc->is_finished) {
         destroy(proc);
+        return;
+    }
+    signal_guard(proc, SIGCONT);
+    if (proc->is_killing)
+        kill_guard(proc);
+    else
+        hf_alarm_set(&proc->patience, hf_loop_now_ms(proc->loop) + PATIENCE_MS);
 }
 
 static void on_loop_free(struct hf_guest *guest)
 {
     struct hf_proc *proc = HF_ITEM(guest, struct hf_proc, guest);
     close_all(proc);
+    signal_guard(proc, SIGCONT);
     reap_guard(proc);
     destroy(proc);
 }
@@ -176,8 +212,8 @@ static void on_exec_failed(struct hf_proc *proc, const struct hf_guard_report *r
     static const char *const what[] = {
         [HF_GUARD_AT_FORK] = "fork", [HF_GUARD_AT_CHDIR] = "chdir", [HF_GUARD_AT_EXEC] = "exec"
     };
-    assert(report->stage < sizeof what / sizeof *what && what[report->stage]);
-    EMIT(proc, exec_failed, proc->context, report->value, what[report->stage]);
+    const bool is_known = report->stage < sizeof what / sizeof *what && what[report->stage];
+    EMIT(proc, exec_failed, proc->context, report->value, is_known ? what[report->stage] : "start");
 }
 
 static void on_exit_status(struct hf_proc *proc, const struct hf_guard_report *report)
@@ -195,6 +231,7 @@ static void on_all_gone(struct hf_proc *proc, const struct hf_guard_report *repo
 
 static void on_kill_failed(struct hf_proc *proc, const struct hf_guard_report *report)
 {
+    proc->has_failed = true;
     EMIT(proc, close_failed, proc->context, report->pid);
 }
 
@@ -205,8 +242,8 @@ static void take_report(struct hf_proc *proc, const struct hf_guard_report *repo
         [HF_GUARD_EXIT] = on_exit_status,        [HF_GUARD_ALL_GONE] = on_all_gone,
         [HF_GUARD_KILL_FAILED] = on_kill_failed,
     };
-    assert(report->news < sizeof takers / sizeof *takers && takers[report->news]);
-    takers[report->news](proc, report);
+    if (report->news < sizeof takers / sizeof *takers && takers[report->news])
+        takers[report->news](proc, report); /* else no guard of ours said it */
 }
 
 static void read_reports(struct hf_proc *proc)
@@ -414,6 +451,7 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
                                .unread = -1,
                                .guard_pidfd = -1 };
     hf_link_init(&proc->guest.link);
+    hf_alarm_init(&proc->patience, loop, kill_guard, proc);
     make_mark(proc->mark);
     if (!start(proc, spec, err)) {
         close_all(proc);
@@ -422,6 +460,7 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
         destroy(proc);
         return NULL;
     }
+    hf_adoption_spare(&proc->spared, proc->guard);
     hf_loop_enter(loop, &proc->guest);
     proc->control_watch = hf_watch_new(loop, proc->ours[CONTROL], on_control_ready, proc);
     proc->guard_watch = hf_watch_new(loop, proc->guard_pidfd, on_guard_dead, proc);
@@ -432,11 +471,17 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
 
 /* --- verbs and queries --- */
 
+void hf_proc_wake(struct hf_proc *proc)
+{
+    signal_guard(proc, SIGCONT);
+}
+
 static void order(struct hf_proc *proc, enum hf_guard_order what)
 {
     const char byte = (char)what;
     if (proc->ours[CONTROL] >= 0)
         (void)send(proc->ours[CONTROL], &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+    hf_proc_wake(proc);
 }
 
 void hf_proc_term(struct hf_proc *proc)
@@ -446,6 +491,7 @@ void hf_proc_term(struct hf_proc *proc)
 
 void hf_proc_kill(struct hf_proc *proc)
 {
+    proc->is_killing = true;
     order(proc, HF_GUARD_KILL);
 }
 

@@ -8,6 +8,8 @@
  *   exec_failed, all_gone              there never was a server
  *   guard_lost [, exited] , all_gone   the guard was killed; if this process is a subreaper
  *                                      (PR_SET_CHILD_SUBREAPER) the tree is killed and reaped
+ *                                      the same for one that is freed and does not do its work:
+ *                                      its server may have stopped it
  *   guard_lost, close_failed           the same, but we are no subreaper: nobody can tell
  *
  * close_failed also comes for a descendant that may not be killed; all_gone then waits for it.
@@ -51,6 +53,7 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
 void hf_proc_free(struct hf_proc *proc);
 
 void hf_proc_close_stdin(struct hf_proc *proc);
+void hf_proc_wake(struct hf_proc *proc); /* its guard, which its server may have stopped */
 void hf_proc_term(struct hf_proc *proc); /* SIGTERM to the server's process group */
 void hf_proc_kill(struct hf_proc *proc); /* the whole tree */
 

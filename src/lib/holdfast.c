@@ -10,6 +10,7 @@
 #include "backend/http.h"
 #include "backend/stdio.h"
 #include "front/stdio.h"
+#include "io/adopt.h"
 #include "io/shell.h"
 #include "lib/door.h"
 #include "ops/log.h"
@@ -350,6 +351,11 @@ static void reap_guards(struct hf_loop *loop)
     while (hf_loop_has_guests(loop) && hf_loop_now_ms(loop) < until_ms)
         hf_loop_step(loop, true);
     hf_alarm_set(&over, 0);
+}
+
+void hf_adopt_orphans(void)
+{
+    hf_adoption_of_all();
 }
 
 void hf_close(struct hf *hf)

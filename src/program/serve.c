@@ -1,7 +1,6 @@
 /* serve.c - the process around a front: signals, logs, and the end. */
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 #include "command.h"
 
@@ -28,7 +27,7 @@ static struct hf *start(const struct line *line, const char *who)
     char error[HF_ERROR_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
     /* What a killed guard leaves behind falls to us, so that nothing outlives us. */
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    hf_adopt_orphans();
     struct hf *hf = hf_open(line->config, error);
     if (hf && hf_log_to(hf, STDERR_FILENO, error))
         return hf;

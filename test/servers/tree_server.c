@@ -47,6 +47,44 @@ static void leave_daemon(const char *path)
     wait_for_ever();
 }
 
+/* Nothing of it is left to recognise it by: own session, no environment, and its parents are gone.
+ */
+static int vanish(char **arguments)
+{
+    char self[] = "/proc/self/exe", name[] = "tree_server", mode[] = "cling";
+    if (fork() == 0) {
+        setsid();
+        if (fork() != 0)
+            _exit(0);
+        char *const argv[] = { name, mode, arguments[0], NULL };
+        char *const none[] = { NULL };
+        execve(self, argv, none);
+        _exit(97);
+    }
+    wait(NULL);
+    wait_for_ever();
+}
+
+static int cling(char **arguments)
+{
+    ignore_all();
+    hold(arguments[0]);
+    wait_for_ever();
+}
+
+/* Stops its guard again and again, whoever wakes it. */
+static int jail(char **arguments)
+{
+    const pid_t guard = getppid();
+    ignore_all();
+    kill(guard, SIGSTOP);
+    if (fork() == 0)
+        hold(arguments[0]);
+    while (kill(guard, SIGSTOP) == 0)
+        ;
+    wait_for_ever();
+}
+
 static void on_usr1(int number)
 {
     (void)number;
@@ -191,9 +229,10 @@ static const struct {
     const char *name;
     int (*run)(char **arguments);
 } modes[] = {
-    { "hello", hello },       { "exit", leave_with },  { "deaf", deaf }, { "desert", desert },
-    { "take", take },         { "shut", shut },        { "tell", tell }, { "storm", storm },
-    { "bequeath", bequeath }, { "root", become_root },
+    { "hello", hello },       { "exit", leave_with },  { "deaf", deaf },     { "desert", desert },
+    { "take", take },         { "shut", shut },        { "tell", tell },     { "storm", storm },
+    { "bequeath", bequeath }, { "root", become_root }, { "vanish", vanish }, { "cling", cling },
+    { "jail", jail },
 };
 
 int main(int argc, char **argv)

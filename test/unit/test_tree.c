@@ -1,4 +1,5 @@
 /* test_tree.c - whole process trees: nothing of them is left, whoever dies first. */
+#include "io/adopt.h"
 #include "proc_fixture.h"
 
 TEST(term_reaches_the_whole_process_group)
@@ -190,7 +191,7 @@ TEST(the_tree_of_a_killed_guard_is_recognised_by_its_session_and_by_its_parents_
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-TEST(a_guard_killed_after_its_proc_was_freed_leaves_no_tree_either)
+TEST(a_guard_whose_death_is_noticed_after_its_proc_was_freed_leaves_no_tree_either)
 {
     struct world w;
     struct hold h;
@@ -201,12 +202,130 @@ TEST(a_guard_killed_after_its_proc_was_freed_leaves_no_tree_either)
     REQUIRE(hold_is_ready(&h));
     stop(hf_proc_guard_pid(w.proc)); /* so that it cannot do its work */
     const pid_t guard = hf_proc_guard_pid(w.proc);
-    free_proc(&w);
     kill(guard, SIGKILL);
+    free_proc(&w); /* before anybody has noticed */
     end(&w);
     CHECK(hold_ended(&h));
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     CHECK(count_children() == 0);
+}
+
+/* --- those who stop their guard --- */
+
+TEST(a_stopped_guard_is_woken_to_kill)
+{
+    struct world w;
+    struct hold h;
+    hold_open(&h);
+    begin(&w);
+    REQUIRE(START(&w, TREE, "deaf", h.path));
+    REQUIRE(hold_is_ready(&h));
+    stop(hf_proc_guard_pid(w.proc));
+    hf_proc_kill(w.proc);
+    WAIT(&w, w.is_all_gone);
+    CHECK(strcmp(w.log, "started exited all_gone") == 0);
+    CHECK(hold_ended(&h));
+    end(&w);
+}
+
+TEST(a_stopped_guard_is_woken_by_its_engine_letting_go)
+{
+    struct world w;
+    struct hold h;
+    hold_open(&h);
+    begin(&w);
+    REQUIRE(START(&w, TREE, "deaf", h.path));
+    REQUIRE(hold_is_ready(&h));
+    stop(hf_proc_guard_pid(w.proc));
+    end(&w);
+    CHECK(hold_ended(&h));
+    CHECK(count_children() == 0);
+}
+
+TEST(a_guard_that_its_server_keeps_stopping_is_killed_and_its_tree_adopted)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int told = 0; told < 2; told++) {
+        struct world w;
+        struct hold h;
+        hold_open(&h);
+        begin(&w);
+        REQUIRE(START(&w, TREE, "jail", h.path));
+        REQUIRE(hold_is_ready(&h));
+        if (told)
+            hf_proc_kill(w.proc);
+        end(&w); /* at once, or when its patience is over */
+        CHECK(hold_ended(&h));
+        CHECK(count_children() == 0);
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* `told` is where it tells the pid of the guard. */
+static bool start_deaf_tree_and_tell(struct hold *h, int told)
+{
+    struct world w;
+    close(h->ends[1]);
+    begin(&w);
+    if (!START(&w, TREE, "deaf", h->path))
+        return false;
+    const pid_t guard = hf_proc_guard_pid(w.proc);
+    if (write(told, &guard, sizeof guard) == (ssize_t)sizeof guard)
+        WAIT(&w, false);
+    return false;
+}
+
+TEST(a_tree_behind_a_stopped_guard_does_not_survive_its_engine_being_killed)
+{
+    struct hold h;
+    int told[2];
+    pid_t guard = 0;
+    hold_open(&h);
+    REQUIRE(pipe2(told, O_CLOEXEC) == 0);
+    fflush(stdout);
+    const pid_t engine = fork();
+    if (engine == 0)
+        _exit(start_deaf_tree_and_tell(&h, told[1]));
+    CHECK(read(told[0], &guard, sizeof guard) == (ssize_t)sizeof guard);
+    CHECK(hold_is_ready(&h));
+    stop(guard);
+    kill(engine, SIGKILL);
+    waitpid(engine, NULL, 0);
+    CHECK(hold_ended(&h));
+    close(told[0]);
+    close(told[1]);
+}
+
+/* In a process of its own, which has no children but guards and what falls to it. */
+static bool adopts_all(void)
+{
+    struct world w, other;
+    struct hold h;
+    hf_adoption_of_all();
+    hold_open(&h);
+    begin(&w);
+    begin(&other);
+    if (!START(&other, "cat") || !START(&w, TREE, "vanish", h.path) || !hold_is_ready(&h))
+        return false;
+    kill(hf_proc_guard_pid(w.proc), SIGKILL);
+    WAIT(&w, w.is_all_gone);
+    const bool has_ended = hold_ended(&h);
+    const bool is_written = write_all(&other, "!", 1);
+    WAIT(&other, other.out.length == 1 || other.has_exited);
+    const bool is_spared = !other.has_exited && !other.is_guard_lost;
+    end(&w);
+    end(&other);
+    return has_ended && is_written && is_spared && count_children() == 0;
+}
+
+TEST(a_process_that_owns_all_its_children_kills_an_orphan_without_session_and_environment)
+{
+    int status = -1;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(adopts_all() ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 TEST(without_a_subreaper_a_lost_guard_is_a_failed_close)
