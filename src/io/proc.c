@@ -203,6 +203,8 @@ static void take_over(struct hf_proc *proc, bool is_held)
 
 static void on_started(struct hf_proc *proc, const struct hf_guard_report *report)
 {
+    if (proc->server)
+        return; /* said before: no guard of ours says it twice */
     proc->server = report->pid;
     EMIT(proc, started, proc->context, report->pid);
 }

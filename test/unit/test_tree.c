@@ -210,7 +210,21 @@ TEST(a_guard_whose_death_is_noticed_after_its_proc_was_freed_leaves_no_tree_eith
     CHECK(count_children() == 0);
 }
 
-/* --- those who stop their guard --- */
+/* --- those who speak for their guard, and those who stop it --- */
+
+TEST(a_server_that_says_nonsense_on_its_guards_socket_is_not_heard)
+{
+    struct world w;
+    begin(&w);
+    REQUIRE(START(&w, TREE, "forge"));
+    WAIT(&w, w.has_started && w.out.length == 1);
+    if (w.out.text[0] != '!')
+        printf("# skipped: a process may not take its parent's descriptors here\n");
+    hf_proc_kill(w.proc);
+    WAIT(&w, w.is_all_gone);
+    CHECK(strcmp(w.log, "started exited all_gone") == 0);
+    end(&w);
+}
 
 TEST(a_stopped_guard_is_woken_to_kill)
 {
