@@ -141,12 +141,14 @@ static void fire(struct hf_timer *timer)
     switch (kind) {
     case HF_TIMER_CALL: hf_call_timer(timer->owner); break;
     case HF_TIMER_DUE: hf_slot_due(timer->owner); break;
+    case HF_TIMER_EXTRA: hf_slot_waited_for(timer->owner); break;
     case HF_TIMER_IDLE: hf_slot_idle(timer->owner); break;
     case HF_TIMER_RELIST: hf_slot_relist(timer->owner); break;
     case HF_TIMER_STAY:
     case HF_TIMER_START:
     case HF_TIMER_EOF:
     case HF_TIMER_CHECK:
+    case HF_TIMER_HOLD:
     case HF_TIMER_STALL:
     case HF_TIMER_PROBE:
     case HF_TIMER_EAR:

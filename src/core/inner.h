@@ -73,6 +73,7 @@ void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged);
 void hf_slot_touch(struct hf_slot *slot);        /* used just now: the idle clock starts anew */
 void hf_slot_runtime_gone(struct hf_slot *slot); /* one of its runtimes is */
 void hf_slot_review_waiting(struct hf_slot *slot);
+void hf_slot_waited_for(struct hf_slot *slot);   /* and tried again for that */
 void hf_slot_tell_waiting(struct hf_slot *slot); /* progress: an attempt begins */
 void hf_slot_due(struct hf_slot *slot);
 void hf_slot_idle(struct hf_slot *slot);
@@ -435,6 +436,9 @@ void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 void hf_check_maybe(struct hf_runtime *runtime);
 void hf_check_timer(struct hf_runtime *runtime);
 void hf_check_answered(struct hf_runtime *runtime);
+void hf_check_suspect(struct hf_runtime *runtime);     /* one call was lost to it */
+void hf_check_answer_came(struct hf_runtime *runtime); /* to any other call */
+void hf_check_waited(struct hf_runtime *runtime);      /* calls wait no longer for a check */
 void hf_stall_timer(struct hf_runtime *runtime);
 void hf_check_call_ended(struct hf_runtime *runtime);
 

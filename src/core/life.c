@@ -464,11 +464,13 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_EAR: hf_ear_timer(runtime); break;
     case HF_TIMER_CLIENT: hf_hello_client_ready(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
+    case HF_TIMER_HOLD: hf_check_waited(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
     case HF_TIMER_CALL:
     case HF_TIMER_DUE:
     case HF_TIMER_IDLE:
     case HF_TIMER_RELIST:
+    case HF_TIMER_EXTRA:
     case HF_TIMER_POST:
     case HF_TIMER_SETTLE:
     case HF_TIMER_NEWS:

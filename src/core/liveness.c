@@ -3,8 +3,15 @@
  * A check is a ping with a time limit. It starts only after a call timed out, or was given up by
  * its client with not one byte from the server since, and only while nothing else is in flight: a
  * server busy in one long tool is not touched. Several failed checks in a row recycle the runtime.
+ *
+ * A remote server that answered one call with 5xx, or whose connection broke under it, is
+ * suspected: it is checked at once, whatever else is in flight, and a check that fails the same way
+ * means that it is lost (remote_end.c). So one tool that always gets 504 costs nobody else
+ * anything.
  */
 #include "core/state.h"
+
+enum { SUSPECT_MS = 1000 }; /* between two such checks; and how long calls wait for one */
 
 static void start_check(struct hf_runtime *runtime)
 {
@@ -25,6 +32,65 @@ void hf_check_maybe(struct hf_runtime *runtime)
         return; /* one is under way, or the next is set */
     if (runtime->in_flight == 0)
         start_check(runtime);
+}
+
+void hf_check_waited(struct hf_runtime *runtime)
+{
+    runtime->remote.holds = false;
+    hf_slot_mark(runtime->slot);
+}
+
+static void let_go(struct hf_runtime *runtime)
+{
+    runtime->remote.is_suspect = false;
+    if (!runtime->remote.holds)
+        return;
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->remote.hold);
+    hf_check_waited(runtime);
+}
+
+/* Calls that come now would most likely be lost as well, if there is something to it. None of them
+ * waits so long that it ends for that. */
+static void start_suspicious_check(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    const struct hf_settings *settings = &runtime->server->settings;
+    const uint32_t wait_ms =
+        settings->call_timeout_ms && settings->call_timeout_ms < settings->wait_ms
+            ? settings->call_timeout_ms
+            : settings->wait_ms;
+    const uint32_t hold_ms = wait_ms > SUSPECT_MS ? SUSPECT_MS : wait_ms / 2;
+    runtime->remote.suspected_ms = engine->now_ms;
+    runtime->remote.holds = hold_ms > 0;
+    if (hold_ms)
+        hf_timer_set(&engine->timers, &runtime->remote.hold, engine->now_ms + hold_ms);
+    if (!runtime->check_call)
+        start_check(runtime);
+}
+
+void hf_check_suspect(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_remote *remote = &runtime->remote;
+    if (runtime->machine.state != HF_RUNTIME_LIVE || runtime != runtime->slot->current ||
+        remote->is_renewing || remote->is_suspect)
+        return;
+    remote->is_suspect = true;
+    const uint64_t next_ms = remote->suspected_ms ? remote->suspected_ms + SUSPECT_MS : 0;
+    if (engine->now_ms >= next_ms)
+        start_suspicious_check(runtime);
+    else if (!runtime->check_call)
+        hf_timer_set(&engine->timers, &runtime->check, next_ms);
+}
+
+void hf_check_answer_came(struct hf_runtime *runtime)
+{
+    struct hf_call *ping = runtime->check_call;
+    if (!runtime->remote.is_suspect)
+        return;
+    if (ping)
+        hf_call_end_ours(ping);
+    hf_check_answered(runtime);
 }
 
 static void check_failed(struct hf_runtime *runtime, const char *how)
@@ -52,7 +118,10 @@ void hf_check_timer(struct hf_runtime *runtime)
     if (ping) {
         runtime->check_call = NULL;
         hf_call_end_ours(ping);
+        let_go(runtime);
         check_failed(runtime, "ping");
+    } else if (runtime->remote.is_suspect) {
+        start_suspicious_check(runtime);
     } else if (runtime->in_flight == 0) {
         start_check(runtime);
     } else {
@@ -72,6 +141,7 @@ void hf_check_answered(struct hf_runtime *runtime)
     runtime->checks_failed = 0;
     runtime->check_is_due = false;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->check);
+    let_go(runtime);
 }
 
 void hf_stall_timer(struct hf_runtime *runtime)

@@ -219,6 +219,7 @@ void hf_remote_init(struct hf_runtime *runtime)
 {
     hf_link_init(&runtime->remote.posts);
     hf_timer_init(&runtime->remote.listen_again, HF_TIMER_LISTEN, runtime);
+    hf_timer_init(&runtime->remote.hold, HF_TIMER_HOLD, runtime);
     runtime->remote.session = 1;
     runtime->remote.is_sse = runtime->server->settings.transport == HF_TRANSPORT_SSE;
     if (runtime->is_remote)
@@ -233,6 +234,7 @@ void hf_remote_done(struct hf_runtime *runtime)
         hf_post_abort(post);
     }
     hf_timer_clear(&runtime->server->engine->timers, &remote->listen_again);
+    hf_timer_clear(&runtime->server->engine->timers, &remote->hold);
 }
 
 void hf_remote_start(struct hf_runtime *runtime)

@@ -76,8 +76,8 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
         return;
     }
     hf_call_end_ours(call);
-    if (purpose == HF_FOR_CHECK && end->status) /* whatever it says, it is there */
-        hf_check_answered(runtime);
+    if (purpose == HF_FOR_CHECK && end->status && runtime->machine.state == HF_RUNTIME_LIVE)
+        hf_check_answered(runtime); /* whatever it says, it is there */
     if (purpose == HF_FOR_LISTEN && end->is_whole && says_other_era(end->status))
         hf_remote_ear_refused(runtime, end->status);
     if (purpose == HF_FOR_DOUBT)
@@ -163,15 +163,39 @@ static void resume_later(struct hf_post *post)
     hf_timer_set(&engine->timers, &post->timer, engine->now_ms + delay);
 }
 
-/* What the end of one exchange says of the server as a whole: it cannot be reached, or somebody in
- * front of it says so, or it broke off in the middle of an answer. A stream that only brings news
- * is cut by many things on the way, for many reasons. */
-static bool is_loss(const struct hf_call *call, const struct hf_post_end *end)
+/* What the end of one exchange says of the server as a whole. That it cannot be reached concerns
+ * everybody. That it, or somebody in front of it, broke off or says that it cannot: perhaps only
+ * this call, so that is asked once more (liveness.c). A stream that only brings news is cut by many
+ * things on the way, for many reasons. */
+static bool is_trouble(const struct hf_call *call, const struct hf_post_end *end)
 {
-    if (call && call->purpose == HF_FOR_LISTEN)
+    const bool is_news = call && call->purpose == HF_FOR_LISTEN;
+    const bool is_doubt = call && call->purpose == HF_FOR_DOUBT && end->status;
+    return !is_news && !is_doubt &&
+           (end->status == 0 || end->status >= 500 ||
+            (!end->is_whole && end->status < 300 && call));
+}
+
+static bool is_unreachable(const struct hf_post_end *end)
+{
+    return end->status == 0 && end->sent == HF_SENT_NOTHING;
+}
+
+static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call,
+                    const struct hf_post_end *end)
+{
+    const bool is_check = call && call->purpose == HF_FOR_CHECK;
+    const bool is_starting =
+        runtime->machine.state < HF_RUNTIME_LIVE || runtime->remote.is_renewing;
+    if (is_check && !end->is_whole)
+        return true;
+    if (!is_trouble(call, end))
         return false;
-    return end->status == 0 || (end->status >= 502 && end->status <= 504) ||
-           (!end->is_whole && end->status < 300 && call);
+    if (is_unreachable(end) || (is_check && runtime->remote.is_suspect))
+        return true;
+    /* by itself any other 5xx says that somebody is there */
+    const bool is_gone = end->status < 300 || (end->status >= 502 && end->status <= 504);
+    return is_gone && (is_check || is_starting);
 }
 
 static void report(struct hf_runtime *runtime, const struct hf_call *call,
@@ -180,9 +204,11 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
     struct hf_server *server = runtime->server;
     if (runtime != runtime->slot->current && runtime != runtime->slot->attempt)
         return;
-    const bool is_lost = is_loss(call, end), is_hello = hf_call_is_hello(call);
+    const bool is_lost = is_loss(runtime, call, end), is_hello = hf_call_is_hello(call);
     if (is_lost || is_hello || runtime->machine.state < HF_RUNTIME_LIVE)
         hf_server_not_before(server, end->retry_after_ms);
+    if (!is_lost && !is_hello && is_trouble(call, end))
+        hf_check_suspect(runtime);
     if (!is_lost || is_hello)
         return;
     char why[REASON_MAX];
@@ -243,6 +269,8 @@ void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf
     post->status = end->status;
     assert(post->is_begun);
     post->is_begun = false;
+    if (runtime == runtime->slot->current || runtime == runtime->slot->attempt)
+        runtime->slot->refuses_connections = is_unreachable(end);
     if (post->verb == HF_POST_GOODBYE) {
         hf_post_abort(post);
         hf_runtime_hung_up(runtime, now);

@@ -22,6 +22,7 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
     hf_timer_init(&slot->due, HF_TIMER_DUE, slot);
     hf_timer_init(&slot->idle, HF_TIMER_IDLE, slot);
     hf_timer_init(&slot->relist, HF_TIMER_RELIST, slot);
+    hf_timer_init(&slot->extra, HF_TIMER_EXTRA, slot);
     hf_list_push(&server->slots, &slot->link);
     if (server->problem && server->wanted) {
         hf_server_reason(server, "config");
@@ -143,6 +144,7 @@ static void forget_slot(struct hf_slot *slot)
     hf_timer_clear(timers, &slot->due);
     hf_timer_clear(timers, &slot->idle);
     hf_timer_clear(timers, &slot->relist);
+    hf_timer_clear(timers, &slot->extra);
     hf_unlink(&slot->link);
     hf_bury(server->engine, free_slot, slot);
     if (server->is_removed && hf_list_empty(&server->slots))

@@ -37,6 +37,9 @@ struct hf_backoff_settings {
     int32_t attempts;       /* -1: no limit; for a server that was connected once */
     int32_t first_attempts; /* for one that never was */
     uint32_t probe_ms;      /* 0: no probes */
+    /* While calls wait for a server that refuses connections: at least so often; 0: no more often
+     */
+    uint32_t waiting_max_ms;
 };
 
 struct hf_liveness_settings {

@@ -36,6 +36,8 @@ enum hf_timer_kind {
     HF_TIMER_START,  /* an attempt's whole start */
     HF_TIMER_EOF,    /* exited, but somebody holds its stdout */
     HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
+    HF_TIMER_HOLD,   /* calls have waited long enough for such a check */
+    HF_TIMER_EXTRA,  /* calls wait for a server that refuses connections */
     HF_TIMER_STALL,  /* its stdin took no byte */
     HF_TIMER_LISTEN, /* a remote server's own stream is to be opened again */
     HF_TIMER_EAR,    /* a modern server is to be listened to again */
@@ -210,7 +212,8 @@ struct hf_slot {
     bool is_removed;
     unsigned attempt_number; /* since the last time it was connected */
     uint64_t losses;         /* unplanned: of a runtime, or of a session at a remote server */
-    struct hf_timer due, idle, relist;
+    struct hf_timer due, idle, relist, extra;
+    bool refuses_connections; /* its server, as the last of its exchanges said */
     struct hf_link turns;
     uint32_t waiting, resting; /* resting: of those that wait */
     struct hf_link clearing;   /* calls that have a place, and wait for leave to be sent */
@@ -299,6 +302,10 @@ struct hf_remote { /* what only a runtime with a remote server has */
     uint64_t gone_session; /* the last one that was refused; 0: none */
     int gone_status;       /* and how */
     bool is_correcting;    /* its tools are listed again: what we said of one was wrong */
+    bool is_suspect;       /* one call was lost to it: it is checked, or will be (liveness.c) */
+    bool holds;            /* calls wait for that check */
+    uint64_t suspected_ms; /* when the last such check began; 0: never */
+    struct hf_timer hold;
     struct hf_post *listen, *initialized;
     struct hf_call *doubt; /* the ping that tells whether the session is known */
     uint64_t listened; /* the session in which it last had a stream of its own; 0: it never had */

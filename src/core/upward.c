@@ -190,6 +190,8 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         return;
     }
     call->is_answered = true;
+    if (call->purpose != HF_FOR_CHECK)
+        hf_check_answer_came(runtime);
     switch (call->purpose) {
     case HF_FOR_CLIENT: hf_client_answered(call, msg); break;
     case HF_FOR_PROBE: hf_probe_answered(call, msg); break;

@@ -126,7 +126,7 @@ static bool is_open(const struct hf_slot *slot)
 {
     const struct hf_runtime *runtime = slot->current;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           !runtime->remote.is_renewing && !runtime->remote.is_correcting;
+           !runtime->remote.is_renewing && !runtime->remote.is_correcting && !runtime->remote.holds;
 }
 
 static bool has_place(const struct hf_slot *slot)
@@ -268,10 +268,46 @@ static void fail_turned_away(struct hf_call *call)
                  call->slot->server->name);
 }
 
+/* ---- a server that refuses connections is tried more often while somebody waits for it ---- */
+
+static bool is_wanted_and_refuses(const struct hf_slot *slot)
+{
+    const struct hf_server *server = slot->server;
+    return slot->machine.state == HF_SLOT_RECONNECTING && !hf_slot_has_attempt(slot) &&
+           slot->refuses_connections && server->settings.reconnect.waiting_max_ms &&
+           slot->due.at_ms;
+}
+
+/* When the next attempt comes for a call that waits. */
+static uint64_t next_attempt_ms(const struct hf_slot *slot)
+{
+    const uint64_t now = slot->server->engine->now_ms;
+    uint64_t at_ms = slot->extra.at_ms ? slot->extra.at_ms
+                                       : now + slot->server->settings.reconnect.waiting_max_ms;
+    if (slot->server->backoff.retry_after_ms > at_ms)
+        at_ms = slot->server->backoff.retry_after_ms;
+    return is_wanted_and_refuses(slot) && at_ms < slot->due.at_ms ? at_ms : slot->due.at_ms;
+}
+
+static void try_while_waiting(struct hf_slot *slot)
+{
+    const uint64_t at_ms = next_attempt_ms(slot);
+    if (slot->waiting && !slot->extra.at_ms && is_wanted_and_refuses(slot) &&
+        at_ms < slot->due.at_ms)
+        hf_timer_set(&slot->server->engine->timers, &slot->extra, at_ms);
+}
+
+void hf_slot_waited_for(struct hf_slot *slot)
+{
+    if (slot->waiting && is_wanted_and_refuses(slot))
+        hf_slot_event(slot, HF_SLOT_EV_EXTRA);
+}
+
 void hf_slot_review_waiting(struct hf_slot *slot)
 {
     if (slot->machine.state != HF_SLOT_RECONNECTING || hf_slot_has_attempt(slot))
         return;
+    const uint64_t next_ms = next_attempt_ms(slot);
     struct hf_turn *turn;
     HF_LIST_EACH_SAFE (turn, &slot->turns, struct hf_turn, link) {
         struct hf_call *call;
@@ -280,12 +316,13 @@ void hf_slot_review_waiting(struct hf_slot *slot)
         for (struct hf_link *at = calls->next, *next; !is_last && at != calls; at = next) {
             next = at->next;
             call = HF_ITEM(at, struct hf_call, link);
-            if (last_moment(call) >= slot->due.at_ms)
+            if (last_moment(call) >= next_ms)
                 continue;
             is_last = calls->next->next == calls;
             fail_in_vain(call);
         }
     }
+    try_while_waiting(slot);
 }
 
 void hf_slot_fail_waiting(struct hf_slot *slot)
@@ -387,9 +424,11 @@ static void arrive_while_down(struct hf_call *call)
         if (deserves_an_extra(slot)) {
             slot->extra_used = true;
             hf_slot_event(slot, HF_SLOT_EV_EXTRA);
-        } else if (last_moment(call) < slot->due.at_ms) {
+        } else if (last_moment(call) < next_attempt_ms(slot)) {
             fail_in_vain(call);
             return;
+        } else {
+            try_while_waiting(slot);
         }
     }
     if (call->stage == HF_CALL_WAITING && hf_slot_has_attempt(slot))

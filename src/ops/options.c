@@ -131,6 +131,8 @@ static const struct hf_option options[] = {
       .help = "attempts for one that never was; -1 = no limit" },
     { "reconnect.probeMs", MS(reconnect.probe_ms, 0), .initial = "60000",
       .help = "time between looks at one given up; 0 = none" },
+    { "reconnect.waitingMaxMs", MS(reconnect.waiting_max_ms, 0), .initial = "1000",
+      .help = "at most that, for calls, if nobody listens; 0 = off" },
 
     { "liveness.timeoutMs", MS(liveness.timeout_ms, 1), .initial = "5000",
       .help = "time to answer a liveness check" },

@@ -113,8 +113,8 @@ static void check_runtime(struct sim *sim, const struct hf_runtime *runtime, str
     }
     tally->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                      armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                     armed(&runtime->remote.listen_again) + armed(&runtime->ear.timer) +
-                     armed(&runtime->client);
+                     armed(&runtime->remote.listen_again) + armed(&runtime->remote.hold) +
+                     armed(&runtime->ear.timer) + armed(&runtime->client);
     const struct hf_ask *ask;
     HF_LIST_EACH (ask, &runtime->asks, struct hf_ask, in_runtime) {
         tally->timers += armed(&ask->timer);
@@ -164,7 +164,7 @@ static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
                 until = call->end_by_ms;
             if (call->stage != HF_CALL_WAITING || call->slot != slot || !call->timer.at_ms)
                 sim_broken(sim, PROMISE_INNER, "a call in a queue does not wait, or for ever");
-            if (is_stuck && slot->due.at_ms > until)
+            if (is_stuck && slot->due.at_ms > until && !slot->extra.at_ms)
                 sim_broken(sim, PROMISE_P10, "a call waits for an attempt that comes too late");
             if (call->is_resting && call->timer.at_ms > call->rest_until_ms)
                 sim_broken(sim, PROMISE_P10, "a call rests for longer than it was told to");
@@ -198,7 +198,7 @@ static void check_waiting(struct sim *sim, const struct hf_slot *slot)
     case HF_SLOT_RECONNECTING: break;
     case HF_SLOT_CONNECTED:
         if (!slot->current->is_loss_pending && !is_greeting(slot->current) &&
-            slot->waiting > slot->resting &&
+            !slot->current->remote.holds && slot->waiting > slot->resting &&
             (!settings->max_in_flight || slot->current->in_flight < settings->max_in_flight))
             sim_broken(sim, PROMISE_P8, "a call waits although its server has room for it");
         break;
@@ -246,7 +246,8 @@ static void check_slot_state(struct sim *sim, const struct hf_slot *slot)
 static void check_slot(struct sim *sim, const struct hf_slot *slot, struct tally *tally)
 {
     unsigned count = 0;
-    tally->timers += armed(&slot->due) + armed(&slot->idle) + armed(&slot->relist);
+    tally->timers +=
+        armed(&slot->due) + armed(&slot->idle) + armed(&slot->relist) + armed(&slot->extra);
     const struct hf_runtime *runtime;
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
         count += !runtime->is_remote;

@@ -39,6 +39,7 @@ struct hf_settings operator_settings(struct sim *sim)
     s.reconnect.attempts = (int32_t)PICK(sim, 0, 1, 2, 4, 6) - 1;
     s.reconnect.first_attempts = (int32_t)PICK(sim, 0, 2, 4, 11) - 1;
     s.reconnect.probe_ms = PICK(sim, 0, 500, 60000);
+    s.reconnect.waiting_max_ms = PICK(sim, 0, 100, 1000);
     s.liveness.timeout_ms = PICK(sim, 1, 50, 5000);
     s.liveness.gap_ms = PICK(sim, 0, 100, 10000);
     s.liveness.failures = PICK(sim, 1, 3);

@@ -16,6 +16,12 @@ static inline struct http_manners *http_of(const struct scene *s)
     return &manners_of(s->w, s->server)->http;
 }
 
+/* What one call met is met by a liveness check as well: its server is lost indeed. */
+static inline void confirms_losses(const struct scene *s)
+{
+    http_of(s)->ping_status = 502;
+}
+
 /* A world with one remote server, which is being greeted. */
 static inline struct world *remote_world(struct hf_settings settings, struct http_manners http,
                                          struct hf_server **ret_server)

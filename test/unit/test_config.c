@@ -25,7 +25,7 @@ TEST(defaults_are_those_of_the_design)
     CHECK(t->reconnect.min_ms == 250 && t->reconnect.max_ms == 30000);
     CHECK(t->reconnect.jitter == 1.0 && t->reconnect.window_ms == 300000);
     CHECK(t->reconnect.attempts == -1 && t->reconnect.first_attempts == 10);
-    CHECK(t->reconnect.probe_ms == 60000);
+    CHECK(t->reconnect.probe_ms == 60000 && t->reconnect.waiting_max_ms == 1000);
     CHECK(t->liveness.timeout_ms == 5000 && t->liveness.gap_ms == 10000);
     CHECK(t->liveness.failures == 3);
     CHECK(t->close_ms == 2000 && t->term_ms == 3000 && t->kill_ms == 5000 && t->eof_ms == 1000);

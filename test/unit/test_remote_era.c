@@ -176,7 +176,10 @@ TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     settle(s.w);
+    manners_of(s.w, s.server)->http.by_hand = true;
     exchange_fails(nth_exchange(s.w, "tools/call", 1), 503);
+    manners_of(s.w, s.server)->http.by_hand = false;
+    exchange_fails(last_exchange(s.w, "server/discover"), 503);
     REQUIRE(spawns_of(s.w, s.server) == 2 && IS(s.server, CONNECTED));
     manners_of(s.w, s.server)->http.holds_calls = true;
     exchange_answers(nth_exchange(s.w, "tools/call", 0),

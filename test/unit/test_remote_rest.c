@@ -142,6 +142,7 @@ TEST(a_call_that_rests_can_be_cancelled_and_ends_with_its_client_or_its_server)
 TEST(a_call_that_rests_while_its_server_is_lost_goes_to_the_next_generation_in_its_time)
 {
     struct scene s = turned_away(with_status(429, 429), 7000);
+    confirms_losses(&s);
     client_calls(s.client, 2, "echo");
     exchange_breaks(last_exchange(s.w, CALL), HF_SENT_WHOLE);
     REQUIRE(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
