@@ -90,10 +90,11 @@ void hf_call_arm(struct hf_call *call)
         at = call->end_by_ms;
     if (call->is_resting && call->rest_until_ms < at)
         at = call->rest_until_ms;
-    const uint64_t gone_at =
-        call->gone_ms ? call->gone_ms + call->slot->server->settings.gone_ms : 0;
-    if (call->stage == HF_CALL_SENT && gone_at > call->engine->now_ms && (!at || gone_at < at))
-        at = gone_at;
+    if (call->gone_ms && call->stage == HF_CALL_SENT) {
+        const uint64_t gone_at = call->gone_ms + call->slot->server->settings.gone_ms;
+        if (gone_at > call->engine->now_ms && (!at || gone_at < at))
+            at = gone_at;
+    }
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
