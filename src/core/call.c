@@ -217,6 +217,10 @@ void hf_call_timer(struct hf_call *call)
         hf_seam_let_go(call); /* it was not kept in time: an answer is not lost for that */
         return;
     }
+    if (call->stage == HF_CALL_ASKING) {
+        hf_input_too_late(call);
+        return;
+    }
     if (call->purpose == HF_FOR_DOUBT) {
         hf_call_end_ours(call);
         hf_remote_doubt_resolved(runtime, 0);

@@ -400,6 +400,7 @@ bool hf_input_is_required(const struct hf_msg *msg);
 void hf_input_ask(struct hf_call *call, const struct hf_msg *msg); /* its client, for its server */
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
 bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /* it was too large */
+void hf_input_too_late(struct hf_call *call);                                 /* askMs is over */
 void hf_input_drop(struct hf_call *call);           /* its questions; the call is about to end */
 void hf_input_free(struct hf_input *input);         /* NULL accepted */
 void hf_input_fail_all(struct hf_slot *slot);       /* whoever is asked on behalf of its server */

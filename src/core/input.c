@@ -198,6 +198,14 @@ static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_spa
         ask(call, it.key, it.value);
     if (call->input->open == 0)
         go_on(call);
+    else if (!call->slot->owner)
+        hf_timer_set(&call->engine->timers, &call->timer,
+                     call->engine->now_ms + call->slot->server->settings.ask_ms);
+}
+
+void hf_input_too_late(struct hf_call *call)
+{
+    give_up(call, "ask_ms", "its client did not answer in time (askMs)");
 }
 
 bool hf_input_is_required(const struct hf_msg *msg)

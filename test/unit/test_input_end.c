@@ -305,7 +305,7 @@ TEST(the_clock_of_a_call_stands_still_while_its_client_is_asked)
     client_calls(s.client, 1, "echo");
     advance(s.w, 400);
     asks(s.first, "\"k\":" A_FORM);
-    advance(s.w, 3600000);
+    advance(s.w, 899999);
     CHECK(answers_to(s.client, 1) == 0);
     answers(s.client, FORM, ACCEPT);
     advance(s.w, 599);
@@ -445,5 +445,18 @@ TEST(what_will_be_added_to_calls_that_wait_is_counted_before_they_are_sent)
     CHECK(error_of(large, 4) == -31005 && answers_to(large, 3) == 0);
     advance(s.w, 45000);
     CHECK(error_of(large, 3) == -31001);
+    end(&s);
+}
+
+TEST(a_question_that_is_not_answered_in_ask_ms_ends_its_call_and_the_client_is_told_to_check)
+{
+    struct scene s = asked_scene();
+    advance(s.w, 899999);
+    CHECK(answers_to(s.client, 1) == 0);
+    advance(s.w, 1);
+    CHECK(is_unknown(s.client, 1, "ask_ms"));
+    CHECK(heard(s.client, "notifications/cancelled") == 1);
+    answers(s.client, FORM, ACCEPT);
+    CHECK(child_got(s.first, CALL) == 1);
     end(&s);
 }
