@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <stdio.h>
 #include "front/modern.h"
+#include "wire/json.h"
+
+enum { SMALL = 16 * 1024 }; /* an answer of this size costs nobody anything */
 
 static struct hf_http_front *front_of(const struct hf_feed *feed)
 {
@@ -220,6 +223,44 @@ static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
     make_room(feed);
 }
 
+/* Whether it can be given to a client that has yet to read what it was given before. Of a batch,
+ * the others are not to be pushed out by one. */
+static bool fits(const struct hf_feed *feed, const struct hf_effect *effect)
+{
+    const size_t others =
+        feed->array ? hf_buf_len(feed->array) + feed->owed * (size_t)HF_TRUTH_MAX : 0;
+    size_t length = HF_TRUTH_MAX; /* what goes around it */
+    for (unsigned i = 0; i < effect->piece_count; i++)
+        length += effect->pieces[i].n;
+    return length <= HF_TRUTH_MAX + SMALL || length + others <= hf_exchange_room(feed->exchange);
+}
+
+static void say_instead(struct hf_effect *effect, char room[HF_TRUTH_MAX])
+{
+    struct hf_json_skim skim;
+    hf_json_skim_init(&skim);
+    for (unsigned i = 0; i < effect->piece_count; i++)
+        hf_json_skim_feed(&skim, effect->pieces[i]);
+    const struct hf_span id = hf_json_skim_id(&skim);
+    const int length = snprintf(
+        room, HF_TRUTH_MAX,
+        "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-31006,\"message\":\"The request was "
+        "answered, but the answer does not fit into what holdfast may hold for its clients "
+        "(maxBufferedBytes) and was dropped. If it was a call it has run: check its effect before "
+        "sending it again.\",\"data\":{\"dispatched\":true,\"retrySafe\":false,\"retry\":"
+        "\"check_first\",\"evidence\":\"dispatched\",\"reason\":\"max_buffered_bytes\"}}}",
+        id.n ? (int)id.n : 4, id.n ? id.p : "null");
+    effect->pieces[0] = (struct hf_span) { room, (size_t)length };
+    effect->piece_count = 1;
+    effect->error_code = -31006;
+}
+
+void hf_feed_fit(const struct hf_feed *feed, struct hf_effect *answer, char room[HF_TRUTH_MAX])
+{
+    if (feed->exchange && !fits(feed, answer))
+        say_instead(answer, room);
+}
+
 void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
 {
     if (!feed->exchange)
@@ -231,8 +272,12 @@ void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
 
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect)
 {
+    struct hf_effect instead = *effect;
+    char room[HF_TRUTH_MAX];
+    if (feed->session->is_sse && effect->is_answer)
+        hf_feed_fit(feed, &instead, room);
     if (feed->session->is_sse)
-        hf_feed_say_plainly(feed, effect);
+        hf_feed_say_plainly(feed, &instead);
     else if (feed->via == 0 || (feed->takes_events && (feed->exchange || feed->is_resumable)))
         say_event(feed, effect);
     else /* where this one would be read, nobody can read it */
@@ -293,17 +338,11 @@ static void collect(struct hf_feed *feed, const struct hf_effect *effect)
 {
     if (!feed->array) {
         feed->array = hf_new(struct hf_buf);
-        hf_buf_init(feed->array, front_of(feed)->limits.max_buffered_bytes);
+        hf_buf_init(feed->array, SIZE_MAX / 4); /* what goes in was measured */
     }
-    const size_t before = hf_buf_len(feed->array);
-    bool fits = hf_buf_try_add(feed->array, before ? HF_SPAN(",") : HF_SPAN("["));
-    for (unsigned i = 0; fits && i < effect->piece_count; i++)
-        fits = hf_buf_try_add(feed->array, effect->pieces[i]);
-    if (!fits && feed->exchange) { /* a peer that makes us hold more than that is cut off */
-        hf_http_refuse(feed->exchange, 503, (struct hf_span) { NULL, 0 }, -31005,
-                       "The answers of this batch are larger together than maxBufferedBytes");
-        feed->exchange = NULL;
-    }
+    hf_buf_add(feed->array, hf_buf_len(feed->array) ? HF_SPAN(",") : HF_SPAN("["));
+    for (unsigned i = 0; i < effect->piece_count; i++)
+        hf_buf_add(feed->array, effect->pieces[i]);
     if (feed->owed > 0 || !feed->exchange)
         return;
     const struct hf_span pieces[] = { hf_buf_span(feed->array), HF_SPAN("]") };
@@ -328,7 +367,10 @@ void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect)
     struct hf_http_session *session = feed->session;
     assert(feed->owed > 0);
     feed->owed--;
-    const bool stays = effect->piece_count == 0 || give(feed, effect);
+    struct hf_effect instead = *effect;
+    char room[HF_TRUTH_MAX];
+    hf_feed_fit(feed, &instead, room);
+    const bool stays = effect->piece_count == 0 || give(feed, &instead);
     if (feed->owed == 0)
         be_over(feed);
     if (stays)

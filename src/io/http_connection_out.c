@@ -77,6 +77,20 @@ static void check_bounds(struct hf_connection *connection)
     hf_connection_account(connection);
 }
 
+size_t hf_exchange_room(const struct hf_exchange *exchange)
+{
+    const struct hf_connection *connection =
+        HF_ITEM(exchange, const struct hf_connection, exchange);
+    const struct hf_http_server *server = connection->server;
+    const size_t waits = hf_buf_len(&connection->out) + HEAD_ROOM;
+    const size_t own = server->limits.unwritten_bytes;
+    const size_t left =
+        server->held < server->limits.held_bytes ? server->limits.held_bytes - server->held : 0;
+    const size_t of_all = left > DIRECT_AT ? left : DIRECT_AT; /* so much is always taken */
+    const size_t room = own < of_all ? own : of_all;
+    return room > waits ? room - waits : 0;
+}
+
 static enum hf_io send_parts(struct hf_connection *connection, const struct iovec *parts, int count,
                              size_t *ret_written)
 {

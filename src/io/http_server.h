@@ -70,6 +70,8 @@ void hf_http_server_free(struct hf_http_server *server); /* NULL accepted */
 
 const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange);
 struct hf_span hf_exchange_body(const struct hf_exchange *exchange);
+/* How large a body, or a piece of one, it takes at this moment without being cut off for it. */
+size_t hf_exchange_room(const struct hf_exchange *exchange);
 struct hf_span hf_exchange_peer(const struct hf_exchange *exchange); /* address; n 0: unix socket */
 void hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *hf_exchange_context(const struct hf_exchange *exchange);

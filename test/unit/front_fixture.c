@@ -20,6 +20,8 @@ void __wrap_hf_http_server_free(struct hf_http_server *server);
 const struct hf_http_head *__wrap_hf_exchange_head(const struct hf_exchange *exchange);
 struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange);
 struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange);
+size_t __wrap_hf_exchange_room(const struct hf_exchange *exchange);
+size_t front_room = SIZE_MAX / 4;
 void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *__wrap_hf_exchange_context(const struct hf_exchange *exchange);
 void __wrap_hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
@@ -101,6 +103,12 @@ struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange)
 {
     check_is_open(exchange, false);
     return HF_SPAN("127.0.0.1");
+}
+
+size_t __wrap_hf_exchange_room(const struct hf_exchange *exchange)
+{
+    check_is_open(exchange, exchange->is_stream);
+    return front_room;
 }
 
 void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context)

@@ -14,6 +14,8 @@
 
 enum { EXCHANGES_MAX = 256 };
 
+extern size_t front_room; /* how much each exchange takes at this moment */
+
 struct hf_exchange {
     void *context;
     char *text; /* the head as it was sent */

@@ -322,3 +322,39 @@ TEST(the_answers_of_a_batch_come_as_events_or_as_one_array)
     CHECK(x->status == 400 && has(x, "-32600") == 1);
     front_end(f);
 }
+
+/* Answers of 20 KB each, and room for not all of them. */
+TEST(an_answer_that_does_not_fit_becomes_the_truth_about_its_call)
+{
+    char text[20001];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int alone = 0; alone < 2; alone++) {
+        struct front *f = front_new(1000000, 10);
+        char headers[200], result[sizeof text + 100];
+        (void)snprintf(headers, sizeof headers,
+                       "Content-Type: application/json\r\nAccept: application/json\r\n"
+                       "Mcp-Session-Id: %s\r\n",
+                       join(f, "2025-03-26"));
+        struct hf_exchange *x =
+            ask(f, "POST", "/mcp/s", headers,
+                alone ? "{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"tools/call\",\"params\":{"
+                        "\"name\":\"echo\"}}"
+                      : "[{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{"
+                        "\"name\":\"echo\"}},{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":"
+                        "\"tools/call\",\"params\":{\"name\":\"echo\"}}]");
+        struct child *child = newest_child(f->w, f->server);
+        front_room = alone ? 10000 : 30000;
+        (void)snprintf(result, sizeof result, "{\"content\":\"%s\"}", text);
+        for (size_t i = 0; i < child->got.count; i++)
+            if (child->got.items[i].msg.method.p &&
+                hf_span_is(child->got.items[i].msg.method, "tools/call"))
+                child_answers_line(child, i, result);
+        pass(f, 0);
+        CHECK(x->status == 200 && has(x, "\"id\":\"b\"") == 1);
+        CHECK(has(x, "-31006") == 1 && has(x, "\"dispatched\":true") == 1);
+        CHECK(has(x, text) == !alone);
+        front_room = SIZE_MAX / 4;
+        front_end(f);
+    }
+}
