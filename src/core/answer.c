@@ -231,10 +231,12 @@ enum { OUTCOME_TAIL = 1024 }; /* it stands at the end of what a holdfast answers
 static void take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg)
 {
     static const char mark[] = "\"" HF_META_OUTCOME "\"";
-    const size_t n = msg->text.n < OUTCOME_TAIL ? msg->text.n : OUTCOME_TAIL;
-    const char *tail = msg->text.p + msg->text.n - n;
+    const size_t n = msg->result.n < OUTCOME_TAIL ? msg->result.n : OUTCOME_TAIL;
+    const char *tail = msg->result.p + msg->result.n - n;
     int64_t code;
-    if (msg->kind != HF_MSG_RESULT || !memmem(tail, n, mark, sizeof mark - 1))
+    /* nearly every result is seen not to have it by its last bytes */
+    if (msg->kind != HF_MSG_RESULT || n < 4 || memcmp(tail + n - 3, "}}}", 3) != 0 ||
+        !memmem(tail, n, mark, sizeof mark - 1))
         return;
     const struct hf_span outcome = hf_json_path(
         msg->result, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
@@ -256,8 +258,8 @@ void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
         return;
     }
     struct hf_answer answer = answer_as_it_came(msg);
-    struct hf_buf rest = hf_draft();
     if (hf_call_is_parked(call) || (crosses_eras && hf_modern_changes(call, msg))) {
+        struct hf_buf rest = hf_draft();
         hf_modern_add_rest(&rest, call, msg, &answer.code);
         answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
     }

@@ -161,6 +161,7 @@ void hf_part_news(struct hf_server *server, enum hf_part_id part, enum hf_news n
     if (news != HF_NEWS_ANNOUNCED)
         hf_views_stale(server, part);
     engine->news_serial++;
+    engine->is_marked = true;
     struct hf_door *door;
     HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
         if (hf_list_empty(&door->members) || !leads_to(door, server))

@@ -72,7 +72,7 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
 
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect)
 {
-    if (engine->effect_taken == engine->effect_count)
+    if (engine->effect_taken == engine->effect_count && engine->is_marked)
         hf_reviews_drain(engine);
     if (engine->effect_taken == engine->effect_count)
         return false;
@@ -156,7 +156,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
-    case HF_TIMER_NEWS: break; /* the drain that follows every event goes on with it */
+    case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;
     case HF_TIMER_ASK: hf_ask_timer(timer->owner); break;
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }

@@ -12,6 +12,7 @@ void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *m
 {
     if (!hf_linked(mark))
         hf_list_push(&engine->marks[kind], mark);
+    engine->is_marked = true;
 }
 
 static void review_server(struct hf_link *mark)
@@ -53,7 +54,10 @@ static bool review_next(struct hf_engine *engine)
 
 void hf_reviews_drain(struct hf_engine *engine)
 {
-    do
-        hf_doors_tell(engine);
-    while (review_next(engine));
+    while (engine->is_marked) {
+        engine->is_marked = false;
+        do
+            hf_doors_tell(engine);
+        while (review_next(engine));
+    }
 }

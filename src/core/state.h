@@ -528,6 +528,7 @@ struct hf_engine {
     struct hf_link unlisted;             /* servers of which some part was never listed */
     struct hf_link anywhere;             /* subscriptions to resources that no server lists */
     struct hf_link marks[HF_MARK_COUNT]; /* what is to be looked at again; see reviews.c */
+    bool is_marked;                      /* there is something, also news to be told */
     struct hf_link doors_to_tell;
     struct hf_timer more_news;
     uint64_t news_serial, update_serial;
