@@ -64,8 +64,8 @@ test('a_refused_connection_is_unavailable_and_unsent_when_the_wait_is_over', asy
   const hf = await connectedTo(t, server, { reconnect: SOON, waitMs: 200 });
   await server.stop();
   const answer = await hf.call('pay', { key: 'k' });
-  assertOurError(answer, -31001, { dispatched: false, retry: 'later', evidence: 'unsent' });
-  assert.match(JSON.stringify(answer.error), /refused/i);
+  const { reason } = assertOurError(answer, -31001, { dispatched: false, retry: 'later', evidence: 'unsent' });
+  assert.match(reason, /refused|wait_over|crash_loop/i); // as far as the attempts got in that time
   await server.start();
   await until(async () => !(await hf.call('pay', { key: 'later' })).error, 'the server to be back');
   assert.equal(server.delivered('k'), 0);

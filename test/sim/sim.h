@@ -399,7 +399,7 @@ struct exchange {
 struct via { /* one message of a client over HTTP */
     int client;
     bool is_open, is_gone;
-    uint64_t gone_ms; /* when it last went; 0: never */
+    uint64_t gone_ms;                    /* when it last went; 0: never */
     unsigned owed, got, nulls, nothings; /* answers; of which under id null; of which empty */
 };
 
