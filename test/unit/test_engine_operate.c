@@ -526,6 +526,23 @@ TEST(a_client_that_finished_has_drain_ms_for_what_is_dispatched_and_wait_ms_for_
     world_end(s.w);
 }
 
+TEST(a_call_still_in_our_queue_when_drain_ms_is_over_waits_on_and_was_never_sent)
+{
+    struct scene s = scene();
+    s.first->manners.reads_nothing = true;
+    s.first->manners.pipe_capacity = 40;
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    hf_session_finish(s.client->session, at(s.w->now_ms));
+    advance(s.w, 10000);
+    CHECK(error_of(s.client, 1) == -31002 && answers_to(s.client, 2) == 0);
+    advance(s.w, 35000);
+    CHECK(error_of(s.client, 2) == -31001);
+    CHECK(data_is(s.client, 2, "evidence", "\"unsent\""));
+    CHECK(hf_session_is_settled(s.client->session));
+    world_end(s.w);
+}
+
 TEST(a_client_at_the_door_of_a_removed_server_is_told_so_and_nothing_breaks)
 {
     struct scene s = scene();
