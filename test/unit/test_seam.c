@@ -307,7 +307,8 @@ TEST(holdfast_has_stopped_only_when_the_answers_that_are_being_kept_have_left)
     client_calls(s.client, 1, "echo");
     child_answers(s.first, CALL, DONE);
     hf_engine_stop(s.w->engine, at(s.w->now_ms));
-    advance(s.w, 1000);
+    settle(s.w);
+    CHECK(!s.first->runtime);
     CHECK(answers_to(s.client, 1) == 0 && !hf_engine_is_stopped(s.w->engine));
     give(&s, 0, NULL);
     CHECK(has_result(s.client, 1) && hf_engine_is_stopped(s.w->engine));
