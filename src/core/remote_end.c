@@ -230,6 +230,15 @@ static bool answer_may_come(const struct hf_call *call, const struct hf_post_end
            (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
 }
 
+/* A call that was accepted, and whose answer cannot be had: no status of the resumption, and nobody
+ * who vouches for one, makes that a call that never ran. */
+static void judge_accepted(struct hf_call *call, const struct hf_post_end *end)
+{
+    char why[REASON_MAX];
+    describe_end(end, why);
+    hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true, why });
+}
+
 static void message_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
@@ -239,6 +248,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     const bool was_initialized = post == runtime->remote.initialized;
     const bool is_current = session == runtime->remote.session; /* else it hurts nobody else */
     const bool is_answered = post->is_answered;
+    const bool was_resumed = post->verb == HF_POST_RESUME;
     hf_post_abort(post); /* it is over: this only forgets it */
     if (is_answered)     /* whatever its status says, or its end: it did what it was for */
         return;
@@ -258,6 +268,8 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         hello_failed(call, end);
     else if (call->purpose != HF_FOR_CLIENT)
         ours_failed(call, end);
+    else if (was_resumed)
+        judge_accepted(call, end);
     else
         judge(call, end, session, had_session);
 }

@@ -164,7 +164,8 @@ static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
                 until = call->end_by_ms;
             if (call->stage != HF_CALL_WAITING || call->slot != slot || !call->timer.at_ms)
                 sim_broken(sim, PROMISE_INNER, "a call in a queue does not wait, or for ever");
-            if (is_stuck && slot->due.at_ms > until && !slot->extra.at_ms)
+            if (is_stuck && slot->due.at_ms > until && !slot->extra.at_ms &&
+                !was_changed(slot->server))
                 sim_broken(sim, PROMISE_P10, "a call waits for an attempt that comes too late");
             if (call->is_resting && call->timer.at_ms > call->rest_until_ms)
                 sim_broken(sim, PROMISE_P10, "a call rests for longer than it was told to");

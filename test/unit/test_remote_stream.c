@@ -110,6 +110,23 @@ TEST(a_server_that_is_gone_when_its_stream_is_resumed_is_lost_and_the_call_is_no
     }
 }
 
+TEST(a_status_that_the_operator_vouches_for_does_not_make_an_accepted_call_one_that_never_ran)
+{
+    struct hf_settings settings = default_settings();
+    const int at_bit = 503 - HF_STATUS_MIN;
+    settings.refused_status.bits[at_bit / 64] |= UINT64_C(1) << at_bit % 64;
+    struct scene s = remote_scene_of(settings, (struct http_manners) { .has_stream = true });
+    exchange_breaks(streaming_call(&s, 100), HF_SENT_WHOLE);
+    advance(s.w, 100);
+    struct exchange *resumed = last_exchange(s.w, "RESUME");
+    exchange_head(resumed, 503, false);
+    exchange_ends(resumed);
+    advance(s.w, 10000);
+    CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(sent(s.w, CALL) == 1);
+    world_end(s.w);
+}
+
 TEST(a_stream_that_brings_nothing_new_is_resumed_up_to_a_bound_and_ever_later)
 {
     struct scene s = remote_scene();
