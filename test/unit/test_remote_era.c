@@ -168,6 +168,23 @@ TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
     world_end(s.w);
 }
 
+TEST(a_stream_of_news_that_is_cut_or_turned_away_makes_nobody_suspect_its_server)
+{
+    for (int status = 0; status <= 503; status += 503) {
+        struct scene s = remote_modern(default_settings());
+        REQUIRE(open_exchanges(s.w, LISTEN) == 1);
+        const size_t asked = exchanges(s.w, "server/discover");
+        if (status)
+            exchange_fails(last_exchange(s.w, LISTEN), status);
+        else
+            exchange_breaks(last_exchange(s.w, LISTEN), HF_SENT_WHOLE);
+        client_calls(s.client, 1, "echo");
+        CHECK(exchanges(s.w, "tools/call") == 1 && exchanges(s.w, "server/discover") == asked);
+        CHECK(status_of(s.server).generation == 1);
+        world_end(s.w);
+    }
+}
+
 TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
 {
     struct hf_settings settings = default_settings();
