@@ -175,7 +175,9 @@ static const struct hf_call *sent_for(const struct hf_call *call)
 static void give_up(struct hf_call *call)
 {
     const struct hf_call *sent = sent_for(call);
-    const bool may_have_run = hf_stage_is_begun(sent->stage) || sent->stage == HF_CALL_ASKING ||
+    const bool is_laid_aside = !sent->slot; /* by a retry that was given up before this one */
+    const bool may_have_run = hf_stage_is_begun(sent->stage) ||
+                              (sent->stage == HF_CALL_ASKING && !is_laid_aside) ||
                               sent->stage == HF_CALL_KEEPING || sent->was_dispatched;
     if (call->stage == HF_CALL_KEEPING) {
         hf_seam_let_go(call);
@@ -186,7 +188,7 @@ static void give_up(struct hf_call *call)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
                      "The call was sent to \"%s\", and its client left before the answer came. It "
                      "may have run. Check its effect before sending it again.",
-                     call->slot->server->name);
+                     is_laid_aside ? sent->park->server : sent->slot->server->name);
     else
         hf_call_fail(call, HF_ERROR_UNAVAILABLE, "session_ended",
                      "Its client left while the call waited. It was never sent and is safe to "
