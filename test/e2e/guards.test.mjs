@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isAlive, isGone, killNow, lines, run, runReady, stop, textOf, until } from './harness.mjs';
+import { isAlive, isGone, killNow, lines, processState, run, runReady, stop, textOf, until } from './harness.mjs';
 
 const QUICK = ['--close-ms', '50', '--term-ms', '50', '--kill-ms', '500', '--reconnect-min-ms', '0', '--reconnect-max-ms', '0'];
 
@@ -25,8 +25,12 @@ async function assertTreeIsGone(tree) {
   for (const who of ['server', 'grandchild', 'guard']) await until(() => isGone(tree[who]), `the ${who} to be gone`);
 }
 
-/** Whoever wakes `guard` finds it stopped again. In the tree of the server, so that it must go too. */
-const JAILER = 'guard=$PPID; (trap "" TERM; while kill -STOP $guard 2>/dev/null; do :; done) & echo $! > jailer; exec "$0" "$@"';
+/**
+ * From the moment there is a file `go`, whoever wakes `guard` finds it stopped again. In the tree of the server, so that it must go too.
+ * Not before: a guard that is stopped before it has told of its server makes the start time out, which is not what is tested here.
+ */
+const JAILER = 'guard=$PPID; (trap "" TERM; until [ -e go ]; do sleep 0.01; done; while kill -STOP $guard 2>/dev/null; do :; done) & '
+  + 'echo $! > jailer; exec "$0" "$@"';
 
 /** A process that has left its session, has no environment, and whose parents are gone. */
 const ORPHAN = '(env -i setsid sh -c "trap \'\' TERM; echo \\$\\$ > orphan; exec sleep 1000" </dev/null >/dev/null 2>&1 &) ; exec "$0" "$@"';
@@ -45,7 +49,7 @@ async function withScript(t, script, file, flags = []) {
   const pid = await until(() => Number(lines(path.join(dir, file))[0]), `the pid in ${file}`);
   t.after(() => { if (isAlive(pid)) killNow(pid); });
   assert.ok(isAlive(pid));
-  return { hf, pid, guard: guardOf(plain.server.pid()) };
+  return { hf, pid, dir, guard: guardOf(plain.server.pid()) };
 }
 
 test('a_tree_behind_a_stopped_guard_is_gone_when_holdfast_stops', async (t) => {
@@ -73,7 +77,9 @@ test('a_tree_behind_a_stopped_guard_is_gone_when_holdfast_is_killed', async (t) 
 });
 
 test('a_guard_that_is_stopped_again_and_again_is_killed_and_its_tree_adopted', async (t) => {
-  const { hf, pid, guard } = await withScript(t, JAILER, 'jailer', ['--hang-close']);
+  const { hf, pid, dir, guard } = await withScript(t, JAILER, 'jailer', ['--hang-close']);
+  fs.writeFileSync(path.join(dir, 'go'), '');
+  await until(() => processState(guard) === 'T', 'the guard to be stopped');
   await hf.finish();
   await until(() => isGone(pid) && isGone(guard), 'the jailer and the guard to be gone');
 });
