@@ -74,7 +74,7 @@ static void free_call(void *p)
     hf_seam_free_answer(call->kept);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
-    hf_free(call);
+    hf_pool_give(&call->engine->call_blocks, call);
 }
 
 static void bury_call(struct hf_call *call)
@@ -89,7 +89,7 @@ static void bury_call(struct hf_call *call)
 static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *session,
                                  const struct hf_method *method, size_t room)
 {
-    struct hf_call *call = hf_realloc(NULL, sizeof *call + room);
+    struct hf_call *call = hf_pool_take(&engine->call_blocks, sizeof *call + room);
     *call = (struct hf_call) { 0 };
     call->engine = engine;
     call->session = session;
@@ -101,7 +101,7 @@ static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *se
     hf_timer_init(&call->timer, HF_TIMER_CALL, call);
     if (take_index(engine, call))
         return call;
-    hf_free(call);
+    hf_pool_give(&engine->call_blocks, call);
     return NULL;
 }
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include "core/state.h"
 
+/* A call and its text, if that is of the usual length; as many as a busy client has in flight. */
+enum { CALL_BLOCK_SIZE = 2048, CALL_BLOCKS_MAX = 128 };
+
 struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 {
     struct hf_engine *engine = hf_new(struct hf_engine);
@@ -19,6 +22,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     for (enum hf_mark_kind kind = 0; kind < HF_MARK_COUNT; kind++)
         hf_link_init(&engine->marks[kind]);
     hf_timer_init(&engine->more_news, HF_TIMER_NEWS, engine);
+    engine->call_blocks = HF_POOL(CALL_BLOCK_SIZE, CALL_BLOCKS_MAX);
     return engine;
 }
 
@@ -207,6 +211,7 @@ void hf_engine_free(struct hf_engine *engine)
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);
     assert(engine->call_count == 0);
+    hf_pool_free(&engine->call_blocks);
     hf_free(engine->calls);
     hf_free(engine->effects);
     hf_free(engine->graves);

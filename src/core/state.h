@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/pool.h"
 #include "base/timers.h"
 #include "core/backoff.h"
 #include "core/catalog.h"
@@ -533,6 +534,7 @@ struct hf_engine {
     struct hf_timer more_news;
     uint64_t news_serial, update_serial;
     struct hf_call **calls; /* by index; NULL: free */
+    struct hf_pool call_blocks;
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls with the server for whose answer nobody waits */
     uint64_t serial, view_serial;

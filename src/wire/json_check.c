@@ -11,7 +11,7 @@
 struct checker {
     const char *begin, *end;
     struct hf_json_error error;
-    unsigned depth, depth_max;
+    unsigned depth_max;
     /* What of the top-level object is wanted. */
     const struct hf_span *keys;
     struct hf_span *values;
@@ -21,16 +21,16 @@ struct checker {
     uint64_t is_object[HF_JSON_DEPTH_MAX / 64];
 };
 
+struct place {
+    const char *p;
+    unsigned depth; /* containers that are open around it */
+    bool in_object; /* the innermost of them is an object: a key comes before each value */
+};
+
 static const char *fail(struct checker *c, const char *at, const char *what)
 {
     c->error = (struct hf_json_error) { .what = what, .at = (size_t)(at - c->begin) };
     return NULL;
-}
-
-static bool in_object(const struct checker *c)
-{
-    const unsigned i = c->depth - 1;
-    return c->is_object[i / 64] >> (i % 64) & 1;
 }
 
 static bool is_digit(char ch)
@@ -105,10 +105,10 @@ static const char *check_unplain(struct checker *c, const char *p)
 
 /* From behind the opening quote to behind the closing one. Most strings are plain and short, and
  * most of a message is strings: their way is kept free of calls. */
-static inline const char *check_string(struct checker *c, const char *p)
+static inline const char *check_string(struct checker *c, const char *p, const char *end)
 {
-    p = hf_scan_unplain(p, c->end);
-    return p < c->end && *p == '"' ? p + 1 : check_unplain(c, p);
+    p = hf_scan_unplain(p, end);
+    return p < end && *p == '"' ? p + 1 : check_unplain(c, p);
 }
 
 /* ---- numbers and words ---- */
@@ -149,117 +149,150 @@ static const char *check_word(struct checker *c, const char *p, struct hf_span w
 
 /* ---- members and containers ---- */
 
-/* Most keys differ in their first byte or their length: those cost no call. */
-static bool same_key(struct hf_span a, struct hf_span b)
+/* Most keys differ in their first byte or their length, and all wanted ones are short: no call. */
+static inline size_t find_plain_key(const struct hf_span *keys, size_t count, struct hf_span key)
 {
-    return a.n == b.n && a.n > 0 && a.p[0] == b.p[0] && memcmp(a.p, b.p, a.n) == 0;
+    size_t i = 0;
+    for (; i < count; i++)
+        if (keys[i].n == key.n && key.n > 0 && keys[i].p[0] == key.p[0] &&
+            hf_scan_same(keys[i].p, key.p, key.n))
+            break;
+    return i;
 }
 
-/* `is_plain`: nothing in the key is escaped. */
-static bool want_key(struct checker *c, struct hf_span raw_key, bool is_plain)
+static size_t find_escaped_key(const struct hf_span *keys, size_t count, struct hf_span raw_key)
 {
-    size_t i = 0; /* hf_json_check has no keys at all: NULL + 0 would be undefined */
-    while (i < c->key_count &&
-           !(is_plain ? same_key(raw_key, c->keys[i]) : hf_json_key_is(raw_key, c->keys[i])))
+    size_t i = 0;
+    while (i < count && !hf_json_key_is(raw_key, keys[i]))
         i++;
+    return i;
+}
+
+/* `is_plain`: nothing in the key is escaped. False: this wanted member was there before. */
+static inline bool want_key(struct checker *c, struct hf_span raw_key, bool is_plain)
+{
+    const size_t i = is_plain ? find_plain_key(c->keys, c->key_count, raw_key)
+                              : find_escaped_key(c->keys, c->key_count, raw_key);
     c->wanted = i;
     return i == c->key_count || !c->values[i].p;
 }
 
-static const char *check_key(struct checker *c, const char *p)
+/* From the key of a member to behind its colon. */
+static inline const char *check_key(struct checker *c, const char *p, const char *end, bool is_top)
 {
-    if (p == c->end || *p != '"')
+    p = hf_scan_space(p, end);
+    if (p == end || *p != '"')
         return fail(c, p, "a key in quotes is missing");
     const char *key = p + 1;
-    p = hf_scan_unplain(key, c->end);
-    const bool is_plain = p < c->end && *p == '"';
+    p = hf_scan_unplain(key, end);
+    const bool is_plain = p < end && *p == '"';
     p = is_plain ? p + 1 : check_unplain(c, p);
     if (!p)
         return NULL;
-    if (c->depth == 1 && !want_key(c, (struct hf_span) { key, (size_t)(p - 1 - key) }, is_plain))
+    if (is_top && !want_key(c, (struct hf_span) { key, (size_t)(p - 1 - key) }, is_plain))
         return fail(c, key - 1, "a key stands twice");
-    p = hf_scan_space(p, c->end);
-    if (p == c->end || *p != ':')
+    p = hf_scan_space(p, end);
+    if (p == end || *p != ':')
         return fail(c, p, "a colon is missing");
     return p + 1;
 }
 
-static const char *open_container(struct checker *c, const char *p, bool *ret_ended)
+static inline const char *check_scalar(struct checker *c, const char *p, const char *end)
 {
-    if (c->depth >= c->depth_max)
-        return fail(c, p, "it is nested too deeply");
-    const bool object = *p == '{';
-    const uint64_t bit = UINT64_C(1) << (c->depth % 64);
-    uint64_t *word = &c->is_object[c->depth / 64];
-    if (bit == 1)
-        *word = 0; /* the first level that uses it */
-    *word = object ? *word | bit : *word & ~bit;
-    c->depth++;
-    p = hf_scan_space(p + 1, c->end);
-    if (p < c->end && *p == (object ? '}' : ']')) {
-        c->depth--;
-        *ret_ended = true;
-        return p + 1;
-    }
-    *ret_ended = false;
-    return object ? check_key(c, p) : p;
-}
-
-/* Reads a scalar or an empty container whole; of any other container only the opening, up to
- * where its first value must be. */
-static const char *begin_value(struct checker *c, const char *p, bool *ret_ended)
-{
-    p = hf_scan_space(p, c->end);
-    if (c->depth == 1)
-        c->value_at = p;
-    *ret_ended = true;
-    switch (p < c->end ? *p : '\0') {
-    case '{':
-    case '[': return open_container(c, p, ret_ended);
-    case '"': return check_string(c, p + 1);
+    switch (p < end ? *p : '\0') {
+    case '"': return check_string(c, p + 1, end);
     case 't': return check_word(c, p, HF_SPAN("true"));
     case 'f': return check_word(c, p, HF_SPAN("false"));
     case 'n': return check_word(c, p, HF_SPAN("null"));
     case '-': return check_number(c, p);
     default:
-        if (p < c->end && is_digit(*p))
+        if (p < end && is_digit(*p))
             return check_number(c, p);
-        return fail(c, p, p < c->end ? "a value is missing" : "it ends where a value must be");
+        return fail(c, p, p < end ? "a value is missing" : "it ends where a value must be");
     }
 }
 
-/* A value ended at `p`: closes every container that ends with it. */
-static const char *end_value(struct checker *c, const char *p, bool *ret_more)
+static inline void enter(struct checker *c, struct place *at, bool is_object)
 {
-    for (;; c->depth--, p++) {
-        if (c->depth == 1 && c->wanted < c->key_count)
+    const uint64_t bit = UINT64_C(1) << (at->depth % 64);
+    uint64_t *word = &c->is_object[at->depth / 64];
+    if (bit == 1)
+        *word = 0; /* the first level that uses it */
+    *word = is_object ? *word | bit : *word & ~bit;
+    at->depth++;
+    at->in_object = is_object;
+}
+
+static inline void leave(const struct checker *c, struct place *at)
+{
+    at->depth--;
+    const unsigned level = at->depth - 1;
+    at->in_object = at->depth > 0 && (c->is_object[level / 64] >> (level % 64) & 1);
+}
+
+/* Reads a scalar or an empty container whole; of any other container only its opening. */
+static inline bool begin_value(struct checker *c, struct place *at, const char *end,
+                               bool *ret_ended)
+{
+    const char *p = at->p;
+    if (at->in_object && !(p = check_key(c, p, end, at->depth == 1)))
+        return false;
+    p = hf_scan_space(p, end);
+    if (at->depth == 1)
+        c->value_at = p;
+    *ret_ended = true;
+    if (p == end || (*p != '{' && *p != '[')) {
+        at->p = check_scalar(c, p, end);
+        return at->p != NULL;
+    }
+    if (at->depth >= c->depth_max)
+        return fail(c, p, "it is nested too deeply");
+    enter(c, at, *p == '{');
+    at->p = p = hf_scan_space(p + 1, end);
+    if (p == end || *p != (at->in_object ? '}' : ']')) {
+        *ret_ended = false;
+        return true;
+    }
+    leave(c, at);
+    at->p++;
+    return true;
+}
+
+/* A value ended: closes every container that ends with it. */
+static inline bool end_value(struct checker *c, struct place *at, const char *end, bool *ret_more)
+{
+    const char *p = at->p;
+    for (;; leave(c, at), p++) {
+        if (at->depth == 1 && c->wanted < c->key_count)
             c->values[c->wanted] = (struct hf_span) { c->value_at, (size_t)(p - c->value_at) };
-        p = hf_scan_space(p, c->end);
-        if (c->depth == 0) {
+        p = hf_scan_space(p, end);
+        if (at->depth == 0) {
             *ret_more = false;
-            return p == c->end ? p : fail(c, p, "something follows the value");
+            return p == end || fail(c, p, "something follows the value");
         }
-        if (p == c->end)
+        if (p == end)
             return fail(c, p, "an object or array is not closed");
         if (*p == ',') {
+            at->p = p + 1;
             *ret_more = true;
-            return in_object(c) ? check_key(c, hf_scan_space(p + 1, c->end)) : p + 1;
+            return true;
         }
-        if (*p != (in_object(c) ? '}' : ']'))
+        if (*p != (at->in_object ? '}' : ']'))
             return fail(c, p, "a comma or closing bracket is missing");
     }
 }
 
+/* Every byte of every message comes this way. The steps are inlined and the place is a local
+ * variable, so that it stays in registers. */
 static bool check_text(struct checker *c)
 {
-    const char *p = c->begin;
-    for (bool more = true; p && more;) {
+    struct place at = { .p = c->begin };
+    for (bool more = true; more;) {
         bool ended = false;
-        p = begin_value(c, p, &ended);
-        if (p && ended)
-            p = end_value(c, p, &more);
+        if (!begin_value(c, &at, c->end, &ended) || (ended && !end_value(c, &at, c->end, &more)))
+            return false;
     }
-    return p != NULL;
+    return true;
 }
 
 static void checker_init(struct checker *c, struct hf_span text, unsigned depth_max)
@@ -268,7 +301,6 @@ static void checker_init(struct checker *c, struct hf_span text, unsigned depth_
         text = HF_SPAN("");
     c->begin = text.p;
     c->end = text.p + text.n;
-    c->depth = 0;
     c->depth_max = depth_max < HF_JSON_DEPTH_MAX ? depth_max : HF_JSON_DEPTH_MAX;
     c->keys = NULL;
     c->values = NULL;

@@ -154,6 +154,26 @@ HF_SCAN(hf_scan_nesting, nesting)         /* a quote or a bracket of either kind
 HF_SCAN(hf_scan_list_stop, list_stop)     /* a comma or a semicolon */
 HF_SCAN(hf_scan_unprintable, unprintable) /* a control byte, or a byte over 0x7e */
 
+static inline bool hf_scan_same_4(const char *a, const char *b)
+{
+    uint32_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x == y;
+}
+
+/* As memcmp() == 0, without a call for up to eight bytes: two words that may overlap. */
+static inline bool hf_scan_same(const char *a, const char *b, size_t n)
+{
+    if (n > 8)
+        return memcmp(a, b, n) == 0;
+    if (n >= 4)
+        return hf_scan_same_4(a, b) && hf_scan_same_4(a + n - 4, b + n - 4);
+    while (n > 0 && a[n - 1] == b[n - 1])
+        n--;
+    return n == 0;
+}
+
 static inline bool hf_is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
