@@ -50,18 +50,25 @@ struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char 
     return hf_answer_rest(HF_OUTCOME_ERROR, code, hf_keep(engine, &draft));
 }
 
+static enum hf_failure_form form_of_tool(const struct hf_session *session,
+                                         const struct hf_server *server, bool is_modern)
+{
+    const enum hf_errors_as wish = session->errors_as != HF_ERRORS_UNSAID ? session->errors_as
+                                   : server ? server->settings.errors_as
+                                            : HF_ERRORS_AS_RESULT;
+    if (wish == HF_ERRORS_AS_ERROR)
+        return HF_AS_ERROR;
+    return is_modern ? HF_AS_MODERN_RESULT : HF_AS_RESULT;
+}
+
 enum hf_failure_form hf_failure_form_of(const struct hf_session *session,
                                         const struct hf_server *server,
                                         const struct hf_method *method, struct hf_span params,
                                         bool is_modern)
 {
-    const enum hf_errors_as wish = session->errors_as != HF_ERRORS_UNSAID ? session->errors_as
-                                   : server ? server->settings.errors_as
-                                            : HF_ERRORS_AS_RESULT;
-    if (method->id != HF_METHOD_TOOLS_CALL || wish == HF_ERRORS_AS_ERROR ||
-        hf_json_get(params, HF_SPAN("task")).p)
+    if (method->id != HF_METHOD_TOOLS_CALL || hf_json_get(params, HF_SPAN("task")).p)
         return HF_AS_ERROR;
-    return is_modern ? HF_AS_MODERN_RESULT : HF_AS_RESULT;
+    return form_of_tool(session, server, is_modern);
 }
 
 enum hf_failure_form hf_call_failure_form(const struct hf_call *call)
@@ -82,16 +89,10 @@ const char *hf_because(struct hf_engine *engine, const char *why)
 struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
                                    const struct hf_error_facts *facts, enum hf_failure_form form)
 {
-    const bool is_error = form == HF_AS_ERROR;
     struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, is_error ? ",\"error\":" : ",\"result\":");
-    if (is_error)
-        hf_error_write(&draft, error, facts);
-    else
-        hf_error_write_result(&draft, error, facts, form == HF_AS_MODERN_RESULT);
-    hf_buf_add_char(&draft, '}');
-    struct hf_answer answer = hf_answer_rest(HF_OUTCOME_FAILED, is_error ? hf_error_code(error) : 0,
-                                             hf_keep(engine, &draft));
+    hf_error_write(&draft, error, facts, form);
+    const int code = form == HF_AS_ERROR ? hf_error_code(error) : 0;
+    struct hf_answer answer = hf_answer_rest(HF_OUTCOME_FAILED, code, hf_keep(engine, &draft));
     answer.error = error;
     return answer;
 }
@@ -119,8 +120,9 @@ void hf_answer_add_rest(struct hf_buf *out, const struct hf_answer *answer)
 
 /* ---- sent ---- */
 
+/* `form`: how its client is told if the answer cannot be given to it as a whole. */
 static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
-                    const struct hf_answer *answer)
+                    const struct hf_answer *answer, enum hf_failure_form form)
 {
     const bool says_nothing = answer->head.n == 0;
     if (session->is_closed || (says_nothing && !via))
@@ -130,6 +132,7 @@ static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
     effect->via = via;
     effect->is_answer = true;
     effect->error_code = answer->code;
+    effect->failure_form = form;
     if (says_nothing)
         return;
     effect->pieces[effect->piece_count++] = answer->head;
@@ -142,7 +145,7 @@ static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
 void hf_reply(const struct hf_incoming *in, struct hf_answer answer)
 {
     const struct hf_span id = in->id.p ? hf_arena_dup(&in->session->engine->arena, in->id) : in->id;
-    send_to(in->session, in->via, id, &answer);
+    send_to(in->session, in->via, id, &answer, HF_AS_ERROR); /* it is small, or a list */
 }
 
 /* ---- the exit ---- */
@@ -189,6 +192,14 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
     engine->on_answer(engine->on_answer_context, &facts);
 }
 
+/* Of a call that made a task the answer is small: it is not asked for that. */
+static enum hf_failure_form form_if_cut(const struct hf_call *call)
+{
+    if (!call->is_tool_call)
+        return HF_AS_ERROR;
+    return form_of_tool(call->session, call->slot ? call->slot->server : NULL, call->is_modern);
+}
+
 void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
 {
     struct hf_runtime *runtime = hf_stage_is_begun(call->stage) ? call->runtime : NULL;
@@ -198,7 +209,7 @@ void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
     if (hf_call_is_parked(call))
         hf_park_ended(call, answer);
     else if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
-        send_to(call->session, call->via, call->client_id, answer);
+        send_to(call->session, call->via, call->client_id, answer, form_if_cut(call));
     hf_call_release(call);
     if (is_unsure)
         hf_ear_unsure(runtime, call);

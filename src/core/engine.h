@@ -75,9 +75,10 @@ struct hf_effect {
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
     /* HF_DO_SEND */
-    uint64_t via;   /* what the origin of its request said; or 0 */
-    bool is_answer; /* of one request of that message */
-    int error_code; /* of an answer that is an error */
+    uint64_t via;                      /* what the origin of its request said; or 0 */
+    bool is_answer;                    /* of one request of that message */
+    int error_code;                    /* of an answer that is an error */
+    enum hf_failure_form failure_form; /* of an answer: how to say that it could not be given */
     /* HF_DO_ASK_LEAVE */
     enum hf_seam seam;
     uint64_t ticket;

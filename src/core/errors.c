@@ -36,26 +36,34 @@ static void add_facts(struct hf_buf *out, enum hf_error error, const struct hf_e
     hf_json_add_string(out, facts->reason.p ? facts->reason : hf_span_of(errors[error].name));
 }
 
-void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts)
+static void write_error(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts)
 {
-    hf_buf_printf(out, "{\"code\":%d,\"message\":", errors[error].code);
+    hf_buf_printf(out, ",\"error\":{\"code\":%d,\"message\":", errors[error].code);
     hf_json_add_string(out, facts->sentence);
     hf_buf_add_str(out, ",\"data\":{");
     add_facts(out, error, facts);
-    hf_buf_add_str(out, "}}");
+    hf_buf_add_str(out, "}}}");
 }
 
-void hf_error_write_result(struct hf_buf *out, enum hf_error error,
-                           const struct hf_error_facts *facts, bool is_modern)
+static void write_result(struct hf_buf *out, enum hf_error error,
+                         const struct hf_error_facts *facts, bool is_modern)
 {
-    hf_buf_add_str(out,
-                   is_modern ? "{\"resultType\":\"complete\",\"content\":[" : "{\"content\":[");
-    hf_buf_add_str(out, "{\"type\":\"text\",\"text\":");
+    hf_buf_printf(out, ",\"result\":{%s\"content\":[{\"type\":\"text\",\"text\":",
+                  is_modern ? "\"resultType\":\"complete\"," : "");
     hf_json_add_string(out, facts->sentence);
     hf_buf_printf(out, "}],\"isError\":true,\"_meta\":{\"" HF_META_OUTCOME "\":{\"code\":%d,",
                   errors[error].code);
     add_facts(out, error, facts);
-    hf_buf_add_str(out, "}}}");
+    hf_buf_add_str(out, "}}}}");
+}
+
+void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts,
+                    enum hf_failure_form form)
+{
+    if (form == HF_AS_ERROR)
+        write_error(out, error, facts);
+    else
+        write_result(out, error, facts, form == HF_AS_MODERN_RESULT);
 }
 
 bool hf_error_of_code(int64_t code, bool dispatched, enum hf_error *ret_error)

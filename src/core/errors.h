@@ -43,11 +43,11 @@ struct hf_error_facts {
     int64_t retry_after_ms; /* -1: not known */
 };
 
-/* Appends {"code":…,"message":…,"data":{…}}. */
-void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts);
-/* Appends the same as the result of a tool: {"content":[…],"isError":true,"_meta":{…}}. */
-void hf_error_write_result(struct hf_buf *out, enum hf_error error,
-                           const struct hf_error_facts *facts, bool is_modern);
+enum hf_failure_form { HF_AS_ERROR, HF_AS_RESULT, HF_AS_MODERN_RESULT };
+/* Appends what follows the id of an answer: ,"error":{"code":…,"message":…,"data":{…}}} or, as the
+ * result of a tool, ,"result":{"content":[…],"isError":true,"_meta":{…}}} */
+void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts,
+                    enum hf_failure_form form);
 #define HF_META_OUTCOME "dev.holdfast/outcome" /* the member of _meta that has the facts */
 /* The error of that code that was, or was not, dispatched; false: it is none of ours. */
 bool hf_error_of_code(int64_t code, bool dispatched, enum hf_error *ret_error);

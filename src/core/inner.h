@@ -354,6 +354,9 @@ struct hf_park *hf_park_new(struct hf_call *call);
 struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
 uint64_t hf_park_generation(const struct hf_park *park);     /* that has its call, or had it last */
 bool hf_park_is_asked(const struct hf_park *park);           /* and not answered yet */
+/* Its call is with no server from here on; it may outlive the one it was with, and so may those
+ * that wait for it. */
+void hf_park_leave_server(struct hf_park *park);
 bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes);
 void hf_park_keep(struct hf_park *park, size_t bytes);
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);

@@ -370,13 +370,21 @@ void hf_park_ended(struct hf_call *call, const struct hf_answer *answer)
     hf_park_rearm(park);
 }
 
+void hf_park_leave_server(struct hf_park *park)
+{
+    struct hf_call *waiter;
+    park->call->slot = NULL;
+    HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link)
+        waiter->slot = NULL;
+}
+
 /* It goes back to where it was before the last retry came: never sent, and to be asked for again.
  */
 static void lay_aside(struct hf_park *park)
 {
     hf_park_newest(park)->is_answered = false;
     hf_call_pause(park->call);
-    park->call->slot = NULL;
+    hf_park_leave_server(park);
     hf_park_rearm(park);
 }
 

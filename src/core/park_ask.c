@@ -183,7 +183,7 @@ void hf_park_ask_url(struct hf_call *call, const struct hf_msg *msg)
     park->is_anew = true;
     hf_park_stop_asking(park);
     hf_call_pause(call);
-    call->slot = NULL;
+    hf_park_leave_server(park);
     hf_park_put(park, hf_buf_span(&requests), server);
     hf_buf_done(&requests);
 }

@@ -187,7 +187,7 @@ static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_
         return;
     if (!join(park, in)) {
         if (is_aside)
-            park->call->slot = NULL; /* it is with no server, and may outlive that one */
+            hf_park_leave_server(park);
         return;
     }
     if (is_first) {

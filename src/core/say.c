@@ -39,6 +39,7 @@ static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
     effect->via = via;
     effect->is_answer = false;
     effect->error_code = 0;
+    effect->failure_form = HF_AS_ERROR;
     return effect;
 }
 

@@ -103,6 +103,8 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     if (hf_call_is_parked(call))
         hf_park_rearm(call->park);
     struct hf_runtime *runtime = hf_call_step_aside(call);
+    if (hf_call_is_parked(call))
+        hf_park_leave_server(call->park);
     call->slot = NULL; /* it has done with its server, and may outlive it */
     hf_call_set_stage(call, HF_CALL_KEEPING);
     hf_list_push(&engine->keeping, &call->link);

@@ -399,7 +399,6 @@ struct hf_round {
 };
 
 /* How a failure of ours is told. */
-enum hf_failure_form { HF_AS_ERROR, HF_AS_RESULT, HF_AS_MODERN_RESULT };
 
 /* A modern client's call whose legacy server asked something in the middle of it: the client's
  * request is answered with the question, and its retry goes on with the same call. */

@@ -235,30 +235,43 @@ static bool fits(const struct hf_feed *feed, const struct hf_effect *effect)
     return length <= HF_TRUTH_MAX + SMALL || length + others <= hf_exchange_room(feed->exchange);
 }
 
-static void say_instead(struct hf_effect *effect, char room[HF_TRUTH_MAX])
+static void say_instead(const struct hf_effect *answer, struct hf_truth *room)
 {
+    const struct hf_error_facts facts = {
+        .sentence = HF_SPAN("The request was answered, but the answer does not fit into what "
+                            "holdfast may hold for its clients (maxBufferedBytes) and was "
+                            "dropped. If it was a call it has run: check its effect before "
+                            "sending it again."),
+        .reason = HF_SPAN("max_buffered_bytes"),
+        .evidence = HF_EVIDENCE_DISPATCHED,
+        .retry_after_ms = -1,
+    };
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
-    for (unsigned i = 0; i < effect->piece_count; i++)
-        hf_json_skim_feed(&skim, effect->pieces[i]);
+    for (unsigned i = 0; i < answer->piece_count; i++)
+        hf_json_skim_feed(&skim, answer->pieces[i]);
     const struct hf_span id = hf_json_skim_id(&skim);
-    const int length = snprintf(
-        room, HF_TRUTH_MAX,
-        "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-31006,\"message\":\"The request was "
-        "answered, but the answer does not fit into what holdfast may hold for its clients "
-        "(maxBufferedBytes) and was dropped. If it was a call it has run: check its effect before "
-        "sending it again.\",\"data\":{\"dispatched\":true,\"retrySafe\":false,\"retry\":"
-        "\"check_first\",\"evidence\":\"dispatched\",\"reason\":\"max_buffered_bytes\"}}}",
-        id.n ? (int)id.n : 4, id.n ? id.p : "null");
-    effect->pieces[0] = (struct hf_span) { room, (size_t)length };
-    effect->piece_count = 1;
-    effect->error_code = -31006;
+    struct hf_buf text;
+    hf_buf_init(&text, HF_TRUTH_MAX);
+    hf_buf_add_str(&text, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&text, id.n ? id : HF_SPAN("null"));
+    hf_error_write(&text, HF_ERROR_RESULT_TOO_LARGE, &facts, answer->failure_form);
+    room->effect = *answer;
+    room->effect.pieces[0] = (struct hf_span) { room->text, hf_buf_len(&text) };
+    room->effect.piece_count = 1;
+    room->effect.error_code =
+        answer->failure_form == HF_AS_ERROR ? hf_error_code(HF_ERROR_RESULT_TOO_LARGE) : 0;
+    memcpy(room->text, text.p, hf_buf_len(&text));
+    hf_buf_done(&text);
 }
 
-void hf_feed_fit(const struct hf_feed *feed, struct hf_effect *answer, char room[HF_TRUTH_MAX])
+const struct hf_effect *hf_feed_fit(const struct hf_feed *feed, const struct hf_effect *answer,
+                                    struct hf_truth *room)
 {
-    if (feed->exchange && !fits(feed, answer))
-        say_instead(answer, room);
+    if (!feed->exchange || fits(feed, answer))
+        return answer;
+    say_instead(answer, room);
+    return &room->effect;
 }
 
 void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
@@ -272,12 +285,9 @@ void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect)
 
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect)
 {
-    struct hf_effect instead = *effect;
-    char room[HF_TRUTH_MAX];
-    if (feed->session->is_sse && effect->is_answer)
-        hf_feed_fit(feed, &instead, room);
+    struct hf_truth room;
     if (feed->session->is_sse)
-        hf_feed_say_plainly(feed, &instead);
+        hf_feed_say_plainly(feed, effect->is_answer ? hf_feed_fit(feed, effect, &room) : effect);
     else if (feed->via == 0 || (feed->takes_events && (feed->exchange || feed->is_resumable)))
         say_event(feed, effect);
     else /* where this one would be read, nobody can read it */
@@ -367,10 +377,8 @@ void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect)
     struct hf_http_session *session = feed->session;
     assert(feed->owed > 0);
     feed->owed--;
-    struct hf_effect instead = *effect;
-    char room[HF_TRUTH_MAX];
-    hf_feed_fit(feed, &instead, room);
-    const bool stays = effect->piece_count == 0 || give(feed, &instead);
+    struct hf_truth room;
+    const bool stays = effect->piece_count == 0 || give(feed, hf_feed_fit(feed, effect, &room));
     if (feed->owed == 0)
         be_over(feed);
     if (stays)

@@ -144,9 +144,15 @@ void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t
 void hf_feed_begin(struct hf_feed *feed); /* the head of its event stream */
 void hf_feed_end_exchange(struct hf_feed *feed);
 /* An answer that its client cannot be given without being cut off, because it or others do not read
- * what they have, becomes the truth about its call; `room` keeps the text. */
-enum { HF_TRUTH_MAX = 768 };
-void hf_feed_fit(const struct hf_feed *feed, struct hf_effect *answer, char room[HF_TRUTH_MAX]);
+ * what they have, becomes the truth about its call. Returns what is to be given: the answer itself,
+ * or the effect in `room`. */
+enum { HF_TRUTH_MAX = 1024 };
+struct hf_truth {
+    struct hf_effect effect;
+    char text[HF_TRUTH_MAX];
+};
+const struct hf_effect *hf_feed_fit(const struct hf_feed *feed, const struct hf_effect *answer,
+                                    struct hf_truth *room);
 void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
 /* Without an id: nobody can come back for it. */

@@ -256,18 +256,16 @@ void hf_modern_say(const struct hf_http_session *session, const struct hf_effect
     if (!feed) /* whoever asked is gone; to nobody else we have anything to say */
         return;
     const bool is_json = effect->is_answer && feed->takes_json && !feed->is_streaming;
-    struct hf_effect given = *effect;
-    char room[HF_TRUTH_MAX];
-    if (effect->is_answer)
-        hf_feed_fit(feed, &given, room);
+    struct hf_truth room;
+    const struct hf_effect *given = effect->is_answer ? hf_feed_fit(feed, effect, &room) : effect;
     if (is_json && effect->piece_count) {
-        hf_http_answer(feed->exchange, status_of(given.error_code), NULL, "application/json",
-                       given.pieces, given.piece_count);
+        hf_http_answer(feed->exchange, status_of(given->error_code), NULL, "application/json",
+                       given->pieces, given->piece_count);
         feed->exchange = NULL;
     } else if (feed->takes_events && effect->piece_count) {
         if (!feed->is_streaming)
             hf_feed_begin(feed);
-        hf_feed_say_plainly(feed, &given);
+        hf_feed_say_plainly(feed, given);
     }
     if (!effect->is_answer)
         return;

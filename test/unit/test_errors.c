@@ -39,6 +39,19 @@ static bool is_string(struct hf_span value, const char *text)
 
 /* @field A13: a failure says for machines what happened and what to do | DESIGN 7: own codes */
 /* @field A3: each way to fail has a code of its own */
+/* The error, or the result, of a whole answer. */
+static struct hf_span written(struct hf_buf *out, enum hf_error error,
+                              const struct hf_error_facts *facts, enum hf_failure_form form)
+{
+    struct hf_json_error bad;
+    hf_buf_add_str(out, "{\"id\":1");
+    hf_error_write(out, error, facts, form);
+    if (!hf_json_check(hf_buf_span(out), 10, &bad))
+        return (struct hf_span) { NULL, 0 };
+    return hf_json_get(hf_buf_span(out),
+                       form == HF_AS_ERROR ? HF_SPAN("error") : HF_SPAN("result"));
+}
+
 TEST(each_error_has_its_code_says_whether_it_was_dispatched_and_what_to_do)
 {
     CHECK((int)ROWS == (int)HF_ERROR_COUNT);
@@ -54,11 +67,8 @@ TEST(each_error_has_its_code_says_whether_it_was_dispatched_and_what_to_do)
             .generation = 7,
             .retry_after_ms = -1,
         };
-        hf_error_write(&out, table[i].error, &facts);
-        const struct hf_span error = hf_buf_span(&out);
-        struct hf_json_error bad;
+        const struct hf_span error = written(&out, table[i].error, &facts, HF_AS_ERROR);
         int64_t code;
-        REQUIRE(hf_json_check(error, 10, &bad));
         CHECK(hf_json_int(hf_json_get(error, HF_SPAN("code")), &code) && code == table[i].code);
         CHECK(is_string(hf_json_get(error, HF_SPAN("message")), "A sentence."));
         CHECK(hf_span_is(data(error, "dispatched"), table[i].dispatched ? "true" : "false"));
@@ -88,8 +98,7 @@ TEST(what_is_not_known_is_left_out_and_the_reason_is_at_least_the_name)
     struct hf_buf out;
     hf_buf_init(&out, 4096);
     const struct hf_error_facts facts = { .sentence = HF_SPAN("x"), .retry_after_ms = 0 };
-    hf_error_write(&out, HF_ERROR_OVERLOADED, &facts);
-    const struct hf_span error = hf_buf_span(&out);
+    const struct hf_span error = written(&out, HF_ERROR_OVERLOADED, &facts, HF_AS_ERROR);
     CHECK(data(error, "server").p == NULL && data(error, "generation").p == NULL);
     CHECK(data(error, "state").p == NULL);
     CHECK(hf_span_is(data(error, "retryAfterMs"), "0")); /* now is known */
@@ -106,10 +115,7 @@ TEST(words_of_peers_in_a_sentence_or_reason_cannot_break_the_message)
                                           .server = HF_SPAN("a\"b"),
                                           .state = HF_SPAN("connected"),
                                           .retry_after_ms = 15000 };
-    hf_error_write(&out, HF_ERROR_UNAVAILABLE, &facts);
-    const struct hf_span error = hf_buf_span(&out);
-    struct hf_json_error bad;
-    REQUIRE(hf_json_check(error, 10, &bad));
+    const struct hf_span error = written(&out, HF_ERROR_UNAVAILABLE, &facts, HF_AS_ERROR);
     CHECK(is_string(data(error, "reason"), "\\\"}") && is_string(data(error, "server"), "a\"b"));
     CHECK(hf_span_is(data(error, "retryAfterMs"), "15000"));
     hf_buf_done(&out);
@@ -119,7 +125,6 @@ TEST(as_the_result_of_a_tool_it_says_the_same_and_nothing_that_could_be_structur
 {
     for (int is_modern = 0; is_modern < 2; is_modern++) {
         struct hf_buf out;
-        struct hf_json_error bad;
         int64_t code;
         hf_buf_init(&out, 4096);
         const struct hf_error_facts facts = { .sentence = HF_SPAN("A sentence."),
@@ -128,9 +133,8 @@ TEST(as_the_result_of_a_tool_it_says_the_same_and_nothing_that_could_be_structur
                                               .evidence = HF_EVIDENCE_DISPATCHED,
                                               .generation = 7,
                                               .retry_after_ms = -1 };
-        hf_error_write_result(&out, HF_ERROR_OUTCOME_UNKNOWN, &facts, is_modern);
-        const struct hf_span result = hf_buf_span(&out);
-        REQUIRE(hf_json_check(result, 10, &bad));
+        const struct hf_span result = written(&out, HF_ERROR_OUTCOME_UNKNOWN, &facts,
+                                              is_modern ? HF_AS_MODERN_RESULT : HF_AS_RESULT);
         struct hf_json_iter content = hf_json_iter(hf_json_get(result, HF_SPAN("content")));
         REQUIRE(hf_json_next(&content));
         CHECK(is_string(hf_json_get(content.value, HF_SPAN("text")), "A sentence."));
