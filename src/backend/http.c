@@ -31,6 +31,7 @@ struct exchange { /* one post on its way */
     struct hf_buf body; /* else it is one message */
     struct hf_json_skim skim;
     bool is_over_limit;
+    bool is_error;  /* its status says that something went wrong: its body is told at its end */
     bool may_move;  /* a redirect is followed */
     char *moved_to; /* it was told to */
     int64_t retry_after_ms;
@@ -127,8 +128,9 @@ static void on_head(void *context, int status)
             elsewhere(exchange->distant, hf_fetch_header(exchange->fetch, "location"));
     if (exchange->moved_to)
         return;
+    exchange->is_error = status >= 300;
     const bool is_stream = is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
-    if (is_stream)
+    if (is_stream) /* with an error status it may still be the answer */
         exchange->sse = hf_sse_new(exchange->distant->message_max);
     exchange->retry_after_ms = retry_after(exchange->fetch);
     hf_post_head(exchange->post, status, is_stream,
@@ -176,10 +178,10 @@ static void on_bytes(void *context, struct hf_span bytes)
     struct exchange *exchange = context;
     if (exchange->moved_to)
         return;
-    if (exchange->sse) {
+    if (exchange->sse)
         take_events(exchange, bytes);
+    if (!exchange->post || (exchange->sse && !exchange->is_error))
         return;
-    }
     if (!exchange->is_over_limit && hf_buf_try_add(&exchange->body, bytes))
         return;
     if (!exchange->is_over_limit) {
@@ -201,10 +203,27 @@ static void take_rest(struct exchange *exchange, bool is_whole)
     struct hf_sse_event event;
     if (exchange->sse && hf_sse_end(exchange->sse, &event) == HF_SSE_EVENT)
         take_event(exchange, &event);
+    else if (exchange->is_error)
+        return;
     else if (is_whole && exchange->is_over_limit)
         hf_post_message_over(exchange->post, &exchange->skim, now);
     else if (body.n && (is_whole || hf_json_is_complete(body)))
         hf_post_message(exchange->post, body, now);
+}
+
+/* With what tells whether it came as it was sent, and to its end. */
+static struct hf_body body_of(const struct exchange *exchange, const struct hf_fetch *fetch)
+{
+    const struct hf_span encoding = hf_fetch_header(fetch, "content-encoding");
+    const bool is_plain =
+        encoding.n == 0 || (encoding.n == 8 && strncasecmp(encoding.p, "identity", 8) == 0);
+    return (struct hf_body) {
+        .text = hf_buf_span(&exchange->body),
+        .type = hf_fetch_header(fetch, "content-type"),
+        .is_plain = is_plain && !exchange->is_over_limit,
+        .is_measured = hf_fetch_header(fetch, "content-length").p ||
+                       hf_fetch_header(fetch, "transfer-encoding").p,
+    };
 }
 
 /* Only a message that may be repeated is moved. What comes after it is sent there from the start:
@@ -230,9 +249,10 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     }
     struct hf_shell *shell = exchange->distant->shell;
     const struct hf_now now = hf_shell_time(shell);
+    const struct hf_fetch *fetch = exchange->fetch;
     exchange->fetch = NULL;
     take_rest(exchange, end->is_whole);
-    const struct hf_post_end over = {
+    struct hf_post_end over = {
         .sent = end->sent,
         .status = end->status,
         .is_whole = end->is_whole,
@@ -244,6 +264,8 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     if (exchange->post) {
         struct hf_post *post = exchange->post;
         exchange->post = NULL;
+        if (!hf_post_is_answered(post))
+            over.body = body_of(exchange, fetch);
         hf_post_set_shell(post, NULL);
         hf_post_over(post, &over, now);
         hf_shell_pump(shell);

@@ -74,6 +74,7 @@ static void free_call(void *p)
     hf_seam_free_answer(call->kept);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
+    hf_doubt_free(call->doubt);
     hf_pool_give(&call->engine->call_blocks, call);
 }
 
@@ -222,8 +223,7 @@ void hf_call_timer(struct hf_call *call)
         return;
     }
     if (call->purpose == HF_FOR_DOUBT) {
-        hf_call_end_ours(call);
-        hf_remote_doubt_resolved(runtime, 0);
+        hf_inquiry_over(call, 0, NULL);
         return;
     }
     if (call->is_resting && engine->now_ms >= call->rest_until_ms) {
@@ -232,6 +232,10 @@ void hf_call_timer(struct hf_call *call)
     }
     const bool out_of_time =
         call->end_by_ms && !call->paused_left_ms && engine->now_ms >= call->end_by_ms;
+    if (call->doubt && !out_of_time && engine->now_ms >= call->doubt->until_ms) {
+        hf_doubt_over(call);
+        return;
+    }
     if (call->stage == HF_CALL_SENT && !out_of_time) { /* its client has been gone for goneMs */
         hf_slot_mark(call->slot);
         hf_call_arm(call);
@@ -317,8 +321,8 @@ bool hf_call_leave_runtime(struct hf_call *call)
         runtime->in_flight--;
     if (runtime->check_call == call)
         runtime->check_call = NULL;
-    if (runtime->remote.doubt == call)
-        runtime->remote.doubt = NULL;
+    if (call->purpose == HF_FOR_DOUBT)
+        hf_inquiry_left(call);
     if (call->purpose == HF_FOR_LISTEN)
         hf_ear_left(call);
     if (call->post)

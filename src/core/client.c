@@ -366,7 +366,10 @@ void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
     }
     if (method == HF_METHOD_SUBSCRIBE || method == HF_METHOD_UNSUBSCRIBE)
         hf_ear_mark(call->runtime); /* also after an error: others may have relied on it */
+    struct hf_runtime *moved_on = hf_remote_has_moved_on(call->runtime, msg) ? call->runtime : NULL;
     hf_call_pass(call, msg);
+    if (moved_on)
+        hf_remote_ask_era(moved_on);
 }
 
 /* ---- notifications and answers of clients ---- */

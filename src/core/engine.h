@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/now.h"
+#include "core/body.h"
 #include "core/evidence.h"
 #include "core/runtime.h"
 #include "core/seal.h"
@@ -235,6 +236,7 @@ struct hf_post_request { /* good while HF_DO_POST is performed */
 };
 void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request);
 struct hf_runtime *hf_post_runtime(const struct hf_post *post);
+bool hf_post_is_answered(const struct hf_post *post); /* its end says nothing more */
 void *hf_post_shell(const struct hf_post *post);
 void hf_post_set_shell(struct hf_post *post, void *shell);
 
@@ -243,6 +245,7 @@ void hf_post_set_shell(struct hf_post *post, void *shell);
 void hf_post_sending(struct hf_post *post, struct hf_now now); /* from now on bytes may leave us */
 void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
                   struct hf_now now); /* session_id.p NULL: none given */
+/* Not for the body of an answer with an error status, which is told when it is over. */
 void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now);
 void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now);
 /* The stream can be resumed from here; retry_ms -1: the server did not say when. */
@@ -255,6 +258,7 @@ struct hf_post_end {
     bool is_whole;          /* the answer came to its end, as far as HTTP can tell */
     int64_t retry_after_ms; /* -1: the server did not say */
     const char *why;        /* for people, if it is not whole */
+    struct hf_body body;    /* of what was no stream of events, or came with an error status */
 };
 void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now);
 void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now);

@@ -38,15 +38,18 @@ enum hf_verdict hf_evidence_verdict(enum hf_evidence evidence, struct hf_history
     return evidence == HF_EVIDENCE_REFUSED ? HF_VERDICT_REFUSED_AGAIN : HF_VERDICT_DIES_ON_IT;
 }
 
-/* Answered by whoever guards the door, before a tool could see it. */
-static const int rejections[] = { 401, 405, 413, 415 };
-
-enum hf_http_verdict hf_http_rejection(int status)
+bool hf_http_says_other_era(int status)
 {
-    for (size_t i = 0; i < sizeof rejections / sizeof *rejections; i++)
-        if (status == rejections[i])
-            return HF_HTTP_REJECTED;
-    return HF_HTTP_REJECTED_LATE;
+    return status == 400 || status == 404 || status == 405;
+}
+
+/* 405, 413 and 415 are answered by whoever guards the door, before a tool could see it. So is a 401
+ * that a ping meets as well; another one may be the tool's own. */
+enum hf_http_verdict hf_http_rejection(int status, bool is_anybodys)
+{
+    const bool is_at_the_door = status == 405 || status == 413 || status == 415;
+    return is_at_the_door || (status == 401 && is_anybodys) ? HF_HTTP_REJECTED
+                                                            : HF_HTTP_REJECTED_LATE;
 }
 
 enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
@@ -59,21 +62,25 @@ enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
     assert(facts.sent <= HF_SENT_WHOLE);
     if (facts.status == 0)
         return by_sent[facts.sent];
-    const bool is_vouched = facts.is_vouched && facts.status >= 400;
-    if (is_vouched)
-        return HF_HTTP_REFUSED;
-    if (facts.is_cut)
+    if (facts.is_unreadable) /* whoever vouches for it, and whatever its status says */
         return HF_HTTP_DISPATCHED;
+    if (facts.status >= 400 && facts.is_vouched)
+        return HF_HTTP_REFUSED;
     if (facts.status == 421 || facts.status == 425)
         return HF_HTTP_REFUSED;
     if (facts.status >= 300 && facts.status < 400) /* we follow no redirects */
         return HF_HTTP_REJECTED_LATE;
+    if (facts.status < 300 && facts.had_session && facts.is_to_nobody)
+        return HF_HTTP_DOUBTED;
     if (facts.status < 400 || facts.status >= 500)
         return HF_HTTP_DISPATCHED;
     /* who asks too much hears 429 to anything: a ping would confirm it, and a session lives on */
-    if (!facts.had_session || facts.status == HF_TOO_MANY_REQUESTS)
-        return hf_http_rejection(facts.status);
-    return facts.status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
+    if (facts.status == HF_TOO_MANY_REQUESTS)
+        return HF_HTTP_REJECTED_LATE;
+    if (facts.had_session || facts.status == 401 ||
+        (facts.may_be_of_era && hf_http_says_other_era(facts.status)))
+        return HF_HTTP_DOUBTED;
+    return hf_http_rejection(facts.status, false);
 }
 
 #define NAME(id, name) name,

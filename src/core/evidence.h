@@ -46,24 +46,29 @@ enum { HF_TOO_MANY_REQUESTS = 429 };
 
 struct hf_http_facts { /* of an exchange that ended without a JSON-RPC response with our id */
     enum hf_sent sent;
-    int status;       /* 0: no whole head of an answer came */
-    bool had_session; /* it carried a session id of theirs, in a header or in the URL */
-    bool is_vouched;  /* the operator says that with this status it never ran (refusedStatus) */
-    bool is_cut;      /* the body did not come whole: that response may have been in it */
+    int status;         /* 0: no whole head of an answer came */
+    bool had_session;   /* it carried a session id of theirs, in a header or in the URL */
+    bool is_vouched;    /* the operator says that with this status it never ran (refusedStatus) */
+    bool is_unreadable; /* the body was not read to its end: that response may stand in it */
+    bool is_to_nobody;  /* the body is a JSON-RPC error that names no request */
+    bool may_be_of_era; /* it was modern, and its server may have gone back to the older era */
 };
 
 enum hf_http_verdict {
     HF_HTTP_UNSENT,
     HF_HTTP_PARTIAL,
     HF_HTTP_REFUSED,
-    HF_HTTP_DOUBTED,       /* a ping under the same session id decides: refused, or rejected */
+    HF_HTTP_DOUBTED,       /* what is asked next decides: refused, or rejected (doubt.c) */
     HF_HTTP_REJECTED,      /* turned away before anything ran */
     HF_HTTP_REJECTED_LATE, /* turned away, perhaps by the tool itself */
     HF_HTTP_DISPATCHED,
 };
 enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts);
-/* What a 4xx means once it is known not to be about the session. */
-enum hf_http_verdict hf_http_rejection(int status);
+/* Only these say "I do not know what you want": everything else teaches nothing about the era. */
+bool hf_http_says_other_era(int status);
+/* What a 4xx means once it is not proven to be about the session or the era; `is_anybodys`: a ping
+ * meets the same status. */
+enum hf_http_verdict hf_http_rejection(int status, bool is_anybodys);
 
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts);
 /* Whether the server, or whatever it left behind, took at least one byte of the request. */

@@ -137,6 +137,9 @@ void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version);
 /* Rejected before processing, by the revision: it is to go out again, corrected. */
 bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg);
 void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg);
+/* A legacy server says that it speaks ours: its answer stands, and then it is asked. */
+bool hf_remote_has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg);
+void hf_remote_ask_era(struct hf_runtime *runtime);
 void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
 struct hf_span hf_remote_headers(const struct hf_post *post); /* modern: lines, until collect */
 void hf_remote_close(struct hf_runtime *runtime);
@@ -148,21 +151,35 @@ void hf_post_timer(struct hf_post *post);
 struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
                             struct hf_call *call);
 void hf_post_abort(struct hf_post *post);
+/* What stands in a body that came with an error status; RESULT, ERROR: `ret_answer`, till collect.
+ */
+enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
+                             struct hf_span *ret_answer);
 bool hf_call_is_hello(const struct hf_call *call); /* NULL: no */
 bool hf_status_wants_auth(int status);
 enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
 /* remote_session.c: sessions at remote servers, and the server's own stream */
-void hf_remote_doubt(struct hf_call *call, int status, uint64_t session);
 void hf_remote_session_gone(struct hf_runtime *runtime, int status);
-/* `status`: of the ping; 0: it was answered, or nobody can tell. */
-void hf_remote_doubt_answered(struct hf_runtime *runtime, const struct hf_msg *msg);
 void hf_remote_ear_refused(struct hf_runtime *runtime, int status);
-void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status);
-void hf_remote_doubt_over(struct hf_call *call); /* its runtime is gone before that */
 void hf_remote_renewed(struct hf_runtime *runtime);
 void hf_remote_listen(struct hf_runtime *runtime);
 void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
 void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
+/* doubt.c: turned away because its session, or its era, is not known any more? */
+void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt); /* answer: taken over */
+void hf_doubt_over(struct hf_call *call);   /* its runtime is gone before that, or its time */
+void hf_doubt_free(struct hf_doubt *doubt); /* NULL accepted */
+/* Something under its current session was turned away; `form` NULL: so that it says in any case
+ * that the session is not known. Or its own stream was. */
+void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);
+void hf_remote_stream_refused(struct hf_runtime *runtime, int status);
+void hf_doubts_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
+void hf_doubts_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
+/* What was asked to find out was answered; or turned away: `form` NULL or none: unreadably. */
+void hf_inquiry_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *form);
+void hf_inquiry_left(const struct hf_call *call);
+bool hf_inquiry_is_stranger(const struct hf_call *call); /* NULL: no */
 
 /* call.c */
 void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to); /* its only writer */
@@ -432,8 +449,6 @@ void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct 
 /* Some programs begin with a mark of the encoding (U+FEFF). */
 struct hf_span hf_without_mark(struct hf_span text);
 bool hf_id_said(struct hf_span raw, int64_t *ret_id); /* false: it is none of ours */
-/* Whether the text is the answer with that id, or has it in it: a batch, or something behind it. */
-bool hf_text_answers(struct hf_span text, unsigned depth_max, uint64_t id);
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 
 /* liveness.c */

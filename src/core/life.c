@@ -48,6 +48,7 @@ static void free_runtime(void *p)
     hf_free(runtime->remote.session_id);
     hf_free(runtime->remote.version);
     hf_free(runtime->remote.listen_id);
+    hf_free(runtime->remote.stranger.name);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);

@@ -42,6 +42,7 @@ static void free_post(void *p)
     struct hf_post *post = p;
     hf_free(post->owned);
     hf_free(post->session_id);
+    hf_free(post->endpoint);
     hf_free(post->event_id);
     hf_free(post);
 }
@@ -126,7 +127,7 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
         ret_request->headers = hf_remote_headers(post);
     }
     if (post->verb == HF_POST_MESSAGE)
-        ret_request->endpoint = hf_span_of(remote->endpoint);
+        ret_request->endpoint = hf_span_of(post->endpoint ? post->endpoint : remote->endpoint);
     if (post->verb == HF_POST_MESSAGE && post->owned) {
         ret_request->pieces[0] = (struct hf_span) { post->owned, post->owned_length };
         ret_request->piece_count = 1;
@@ -140,6 +141,10 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
 struct hf_runtime *hf_post_runtime(const struct hf_post *post)
 {
     return post->runtime;
+}
+bool hf_post_is_answered(const struct hf_post *post)
+{
+    return post->is_answered;
 }
 void *hf_post_shell(const struct hf_post *post)
 {
@@ -278,6 +283,7 @@ void hf_remote_lost(struct hf_runtime *runtime)
 void hf_remote_switched_off(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
+    hf_doubts_in_vain(runtime->slot); /* there will be no other to tell */
     if (!runtime->remote.was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
         return;
     runtime->remote.was_lost = false;
@@ -330,7 +336,8 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
     if (post->call && post->call->purpose == HF_FOR_HELLO) {
         if (post->verb == HF_POST_MESSAGE)
             take_session_id(post, session_id);
-    } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session) {
+    } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session &&
+               !hf_inquiry_is_stranger(post->call)) {
         remote->is_session_proven = true;
         remote->has_served |= post->call->purpose == HF_FOR_CLIENT;
     }
@@ -344,12 +351,19 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
 
 /* With an error status only one thing counts: the response to the request that was sent. And where
  * credentials are wanted before anything is agreed on, not even that. */
-static bool is_response_to(const struct hf_post *post, struct hf_span text, unsigned depth_max)
+enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
+                             struct hf_span *ret_answer)
 {
     const struct hf_call *call = post->call;
-    if (hf_call_is_hello(call) && hf_status_wants_auth(post->status))
-        return false;
-    return call && hf_text_answers(text, depth_max, call->id);
+    struct hf_engine *engine = post->runtime->server->engine;
+    const unsigned depth_max = engine->limits.max_depth;
+    *ret_answer = (struct hf_span) { NULL, 0 };
+    if (!call || (hf_call_is_hello(call) && hf_status_wants_auth(post->status)))
+        return hf_body_is_sound(body, depth_max) ? HF_READ_NO_ANSWER : HF_READ_UNREADABLE;
+    struct hf_buf answer = hf_draft();
+    const enum hf_reading reading = hf_body_read(body, call->id, depth_max, &answer);
+    *ret_answer = hf_keep(engine, &answer);
+    return reading;
 }
 
 void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)
@@ -358,10 +372,15 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
     hf_runtime_bytes_came(runtime, now);
     post->has_progressed = true;
     text = hf_without_mark(text);
-    if (post->status >= 300 &&
-        !is_response_to(post, text, runtime->server->engine->limits.max_depth))
+    if (post->status < 300) {
+        hf_take_message(runtime, post->call, text);
         return;
-    hf_take_message(runtime, post->call, text);
+    }
+    struct hf_span answer;
+    const struct hf_body body = { .text = text };
+    const enum hf_reading reading = hf_post_read(post, &body, &answer);
+    if (reading == HF_READ_RESULT || reading == HF_READ_ERROR)
+        hf_take_message(runtime, post->call, answer);
 }
 
 void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now)

@@ -11,15 +11,9 @@ enum {
     REFUSED_MS = 250, /* until a call that was turned away is sent again, and twice as long then */
 };
 
-/* Only these say "I do not know what you want": everything else teaches nothing about the era. */
-static bool says_other_era(int status)
-{
-    return status == 400 || status == 404 || status == 405;
-}
-
 static bool try_older_transport(struct hf_runtime *runtime, int status)
 {
-    if (!says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
+    if (!hf_http_says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
         runtime->server->settings.transport != HF_TRANSPORT_AUTO)
         return false;
     runtime->remote.is_sse = true;
@@ -40,17 +34,19 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     hf_call_end_ours(call);
     if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
         return;
-    if (was_probe && says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
+    if (was_probe && hf_http_says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
         hf_probe_is_legacy(runtime);
         return;
     }
-    if (!was_probe && hf_probe_may_help(runtime) && says_other_era(end->status)) {
+    if (!was_probe && hf_probe_may_help(runtime) && hf_http_says_other_era(end->status)) {
         hf_probe_begin(runtime);
         return;
     }
     if (!was_probe && try_older_transport(runtime, end->status))
         return;
     server->needs_auth = hf_status_wants_auth(end->status);
+    if (server->needs_auth)
+        hf_doubts_in_vain(runtime->slot); /* there will be no session to tell */
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
     else if (end->is_whole && end->status >= 300 && end->status < 400)
@@ -63,9 +59,101 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     hf_remote_lost(runtime);
 }
 
-static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
+/* ---- what stands in it ---- */
+
+struct over { /* an exchange, and what is known of it */
+    const struct hf_post_end *end;
+    struct hf_body body;
+    enum hf_reading reading;
+    struct hf_span answer; /* found in the body */
+    struct hf_form form;   /* how it was turned away; none: it was not, or nobody can read how */
+    uint64_t session;
+    bool had_session, is_current;
+    bool is_to_nobody; /* an error that names no request */
+};
+
+static bool is_client_error(int status)
+{
+    return status >= 400 && status < 500 && status != HF_TOO_MANY_REQUESTS;
+}
+
+static struct over look(struct hf_post *post, const struct hf_post_end *end)
+{
+    const struct hf_runtime *runtime = post->runtime;
+    const unsigned depth_max = runtime->server->engine->limits.max_depth;
+    struct over over = {
+        .end = end,
+        .body = end->body,
+        .session = post->session,
+        .had_session = post->session_id || runtime->remote.endpoint,
+        .is_current = post->session == runtime->remote.session,
+    };
+    over.body.is_whole = end->is_whole;
+    if (post->status >= 300)
+        over.reading = hf_post_read(post, &over.body, &over.answer);
+    if (end->status < 200 || post->verb == HF_POST_RESUME ||
+        !hf_body_is_sound(&over.body, depth_max))
+        return over;
+    over.is_to_nobody = hf_body_is_error_to_nobody(&over.body);
+    if (is_client_error(end->status) || (end->status < 300 && over.is_to_nobody))
+        over.form = hf_form_of(end->status, &over.body, hf_span_of(post->session_id));
+    return over;
+}
+
+static int64_t code_in(struct hf_span answer) /* 0: none */
+{
+    int64_t code = 0;
+    const bool has_code = hf_json_int(
+        hf_json_path(answer, 2, (struct hf_span[]) { HF_SPAN("error"), HF_SPAN("code") }), &code);
+    return has_code ? code : 0;
+}
+
+/* An error with the id of its call passes on, unless it is what any stranger is told. To our
+ * question after the era an unknown method is a good answer. */
+static bool is_doubtful_error(const struct hf_call *call, const struct over *over)
+{
+    const struct hf_runtime *runtime = call->runtime;
+    if (over->reading != HF_READ_ERROR || !over->form.status ||
+        (call->purpose != HF_FOR_CLIENT && call->purpose != HF_FOR_DOUBT))
+        return false;
+    if (!runtime->is_modern)
+        return over->had_session;
+    return runtime->server->settings.era == HF_ERA_UNKNOWN &&
+           hf_http_says_other_era(over->end->status) &&
+           code_in(over->answer) != HF_CODE_HEADER_MISMATCH &&
+           code_in(over->answer) != HF_CODE_UNSUPPORTED_VERSION &&
+           !(call->purpose == HF_FOR_DOUBT && code_in(over->answer) == -32601);
+}
+
+/* True: the response was in it, and was taken. */
+static bool take_answer(struct hf_post *post, const struct over *over)
+{
+    struct hf_call *call = post->call;
+    struct hf_runtime *runtime = post->runtime;
+    if (!call || post->is_answered ||
+        (over->reading != HF_READ_RESULT && over->reading != HF_READ_ERROR) ||
+        is_doubtful_error(call, over))
+        return false;
+    const bool is_deaf = call->purpose == HF_FOR_LISTEN && over->reading == HF_READ_ERROR &&
+                         hf_http_says_other_era(over->end->status);
+    const bool is_refusal = over->end->status == 404 && over->reading == HF_READ_ERROR &&
+                            call->purpose != HF_FOR_CLIENT && !hf_call_is_hello(call) &&
+                            over->form.status && over->had_session && over->is_current &&
+                            !runtime->is_modern;
+    hf_take_message(runtime, call, over->answer);
+    if (hf_linked(&post->link))
+        hf_post_abort(post);
+    if (is_refusal)
+        hf_remote_refused(runtime, over->end->status, &over->form);
+    if (is_deaf)
+        hf_remote_ear_refused(runtime, over->end->status);
+    return true;
+}
+
+static void ours_failed(struct hf_call *call, const struct over *over)
 {
     struct hf_runtime *runtime = call->runtime;
+    const struct hf_post_end *end = over->end;
     const enum hf_call_purpose purpose = call->purpose;
     if (purpose == HF_FOR_LIST) {
         char error[80];
@@ -75,14 +163,17 @@ static void ours_failed(struct hf_call *call, const struct hf_post_end *end)
         hf_list_answered(call, &failure);
         return;
     }
+    if (purpose == HF_FOR_DOUBT) {
+        const bool is_read = over->reading != HF_READ_UNREADABLE && end->is_whole;
+        hf_inquiry_over(call, is_read && is_client_error(end->status) ? end->status : 0,
+                        &over->form);
+        return;
+    }
     hf_call_end_ours(call);
     if (purpose == HF_FOR_CHECK && end->status && runtime->machine.state == HF_RUNTIME_LIVE)
         hf_check_answered(runtime); /* whatever it says, it is there */
-    if (purpose == HF_FOR_LISTEN && end->is_whole && says_other_era(end->status))
+    if (purpose == HF_FOR_LISTEN && end->is_whole && hf_http_says_other_era(end->status))
         hf_remote_ear_refused(runtime, end->status);
-    if (purpose == HF_FOR_DOUBT)
-        hf_remote_doubt_resolved(
-            runtime, end->is_whole && end->status >= 400 && end->status < 500 ? end->status : 0);
 }
 
 /* For people. The server's own reason may be about another of its runtimes by now. */
@@ -105,22 +196,33 @@ static void rest(struct hf_call *call, const struct hf_post_end *end)
         call->rest_until_ms = call->engine->now_ms + (wanted > least ? wanted : least);
 }
 
-static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t session,
-                  bool had_session)
+static void doubt(struct hf_call *call, const struct over *over)
+{
+    const struct hf_doubt doubt = {
+        .status = over->end->status,
+        .form = over->form,
+        .session = over->session,
+        .had_session = over->had_session && !call->runtime->is_modern,
+        .is_of_era = call->runtime->is_modern && hf_http_says_other_era(over->end->status),
+        .answer = over->reading == HF_READ_ERROR ? hf_span_dup(over->answer) : NULL,
+    };
+    hf_doubt_begin(call, &doubt);
+}
+
+static void judge(struct hf_call *call, const struct over *over)
 {
     const struct hf_settings *settings = &call->runtime->server->settings;
+    const struct hf_post_end *end = over->end;
     const struct hf_http_facts facts = {
         .sent = end->sent,
         .status = end->status,
-        .had_session = had_session,
+        .had_session = over->had_session && !call->runtime->is_modern,
         .is_vouched = hf_status_in(&settings->refused_status, end->status),
-        .is_cut = !end->is_whole,
+        .is_unreadable = over->reading == HF_READ_UNREADABLE,
+        .is_to_nobody = over->is_to_nobody,
+        .may_be_of_era = call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN,
     };
-    enum hf_http_verdict verdict = hf_http_verdict(facts);
-    const bool is_rejection = verdict == HF_HTTP_REJECTED || verdict == HF_HTTP_REJECTED_LATE;
-    if (is_rejection && call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN &&
-        says_other_era(end->status))
-        verdict = HF_HTTP_DOUBTED; /* perhaps it has gone back since it was last asked */
+    const enum hf_http_verdict verdict = hf_http_verdict(facts);
     char why[REASON_MAX];
     describe_end(end, why);
     switch (verdict) {
@@ -138,7 +240,7 @@ static void judge(struct hf_call *call, const struct hf_post_end *end, uint64_t 
     case HF_HTTP_DISPATCHED:
         hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true, why });
         break;
-    case HF_HTTP_DOUBTED: hf_remote_doubt(call, end->status, session); break;
+    case HF_HTTP_DOUBTED: doubt(call, over); break;
     case HF_HTTP_REJECTED:
     case HF_HTTP_REJECTED_LATE: hf_remote_reject(call, end->status, verdict); break;
     }
@@ -219,13 +321,15 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
 
 /* With the older transport the answer comes on the stream, whatever became of the exchange that
  * asked for it, as long as the server may have it all. Not so if it was turned away. */
-static bool answer_may_come(const struct hf_call *call, const struct hf_post_end *end)
+static bool answer_may_come(const struct hf_call *call, const struct over *over)
 {
     const struct hf_runtime *runtime = call->runtime;
+    const struct hf_post_end *end = over->end;
     if (end->status >= 200 && end->status < 300)
         return true;
     const struct hf_settings *settings = &runtime->server->settings;
-    const bool is_vouched = end->is_whole && hf_status_in(&settings->refused_status, end->status);
+    const bool is_vouched =
+        over->reading != HF_READ_UNREADABLE && hf_status_in(&settings->refused_status, end->status);
     return call->purpose == HF_FOR_CLIENT && runtime->remote.listen && !is_vouched &&
            (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
 }
@@ -239,39 +343,53 @@ static void judge_accepted(struct hf_call *call, const struct hf_post_end *end)
     hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true, why });
 }
 
+/* A 404 to a session id says that it is not known, whatever becomes of the call. */
+static bool says_unknown_session(const struct hf_call *call, const struct over *over)
+{
+    const bool may_be_answer = call && (!over->end->is_whole || over->reading == HF_READ_ERROR);
+    return over->is_current && over->had_session && over->end->status == 404 && !may_be_answer &&
+           !hf_call_is_hello(call) && !hf_inquiry_is_stranger(call);
+}
+
 static void message_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_call *call = post->call;
-    const uint64_t session = post->session;
-    const bool had_session = post->session_id || runtime->remote.endpoint;
     const bool was_initialized = post == runtime->remote.initialized;
-    const bool is_current = session == runtime->remote.session; /* else it hurts nobody else */
-    const bool is_answered = post->is_answered;
     const bool was_resumed = post->verb == HF_POST_RESUME;
-    hf_post_abort(post); /* it is over: this only forgets it */
-    if (is_answered)     /* whatever its status says, or its end: it did what it was for */
+    if (post->is_answered) { /* whatever its status says, or its end: it did what it was for */
+        hf_post_abort(post);
         return;
-    if (is_current)
+    }
+    const struct over over = look(post, end);
+    if (take_answer(post, &over))
+        return;
+    hf_post_abort(post); /* it is over: this only forgets it */
+    if (over.is_current) /* else it hurts nobody else */
         report(runtime, call, end);
-    const bool may_be_answer = call && !end->is_whole; /* it may have stood in what is missing */
-    if (is_current && had_session && end->status == 404 && !hf_call_is_hello(call) &&
-        !may_be_answer)
-        hf_remote_session_gone(runtime, 404);
+    const bool is_unknown = says_unknown_session(call, &over);
+    const bool is_clients = call && call->purpose == HF_FOR_CLIENT;
+    const bool is_ours = call && !is_clients && !hf_call_is_hello(call) &&
+                         call->purpose != HF_FOR_DOUBT && over.is_current && over.had_session;
+    if (is_unknown && !is_clients)
+        hf_remote_refused(runtime, 404, NULL);
+    else if (is_ours && over.form.status && !runtime->is_modern)
+        hf_remote_refused(runtime, end->status, &over.form);
+    const bool is_open = call && call->stage != HF_CALL_ENDED;
+    if (is_open && runtime->remote.is_sse && answer_may_come(call, &over))
+        return;
+    if (is_open && hf_call_is_hello(call))
+        hello_failed(call, end);
+    else if (is_open && !is_clients)
+        ours_failed(call, &over);
+    else if (is_open && was_resumed)
+        judge_accepted(call, end);
+    else if (is_open)
+        judge(call, &over);
+    if (is_unknown && is_clients && over.session == runtime->remote.session)
+        hf_remote_refused(runtime, 404, NULL);
     if (was_initialized)
         hf_hello_introduced(runtime);
-    if (!call || call->stage == HF_CALL_ENDED)
-        return;
-    if (runtime->remote.is_sse && answer_may_come(call, end))
-        return;
-    if (hf_call_is_hello(call))
-        hello_failed(call, end);
-    else if (call->purpose != HF_FOR_CLIENT)
-        ours_failed(call, end);
-    else if (was_resumed)
-        judge_accepted(call, end);
-    else
-        judge(call, end, session, had_session);
 }
 
 void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now)

@@ -70,26 +70,51 @@ static int64_t code_of(const struct hf_msg *msg) /* 0: none */
     return code;
 }
 
+/* Whoever does not speak our revision says which ones it does. */
+static bool lists_versions(const struct hf_msg *msg, bool with_ours)
+{
+    bool has_ours = false;
+    const struct hf_span supported =
+        hf_json_path(msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("supported") });
+    for (struct hf_json_iter it = hf_json_iter(supported); hf_json_next(&it);)
+        has_ours |= hf_json_string_is(it.value, HF_SPAN(HF_MODERN_VERSION));
+    return hf_json_type(supported) == HF_JSON_ARRAY && has_ours == with_ours;
+}
+
+/* Only the modern era has these codes, and only in this form: elsewhere they are a tool's own. */
 bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = code_of(msg);
-    return (code == HF_CODE_HEADER_MISMATCH || code == HF_CODE_UNSUPPORTED_VERSION) &&
-           !call->was_corrected;
+    if (!call->runtime->is_modern || call->was_corrected || !call->post ||
+        call->post->status != 400)
+        return false;
+    return code == HF_CODE_HEADER_MISMATCH ||
+           (code == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, false));
+}
+
+bool hf_remote_has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    return runtime->is_remote && !runtime->is_modern &&
+           code_of(msg) == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, true);
+}
+
+void hf_remote_ask_era(struct hf_runtime *runtime)
+{
+    struct hf_server *server = runtime->server;
+    server->era = server->settings.era;
+    hf_server_reason(server, "speaks another revision now");
+    hf_remote_lost(runtime);
 }
 
 void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
-    struct hf_server *server = runtime->server;
     call->was_corrected = true;
-    if (code_of(msg) == HF_CODE_HEADER_MISMATCH &&
-        runtime->is_modern) { /* one of its tools is not as it was listed */
+    if (code_of(msg) == HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
         runtime->remote.is_correcting = runtime->has_capability[HF_PART_TOOLS];
         hf_list_again(runtime, HF_PART_TOOLS);
     } else { /* it no longer speaks what it spoke */
-        server->era = server->settings.era;
-        hf_server_reason(server, "speaks another revision now");
-        hf_remote_lost(runtime);
+        hf_remote_ask_era(runtime);
     }
     hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
 }

@@ -1,5 +1,5 @@
-/* remote_session.c - sessions at remote servers: doubted, forgotten, made anew; and the stream on
- * which a server speaks of itself.
+/* remote_session.c - sessions at remote servers: forgotten, made anew; and the stream on which a
+ * server speaks of itself.
  *
  * A session is numbered like a generation, and what was begun under an old number never hurts the
  * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits.
@@ -10,7 +10,7 @@
 
 enum { LISTEN_MS = 1000, LISTEN_MS_MAX = 30000 };
 
-/* ---- is it about the session? ---- */
+/* ---- not about the session ---- */
 
 void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict)
 {
@@ -32,84 +32,6 @@ void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict ver
                                    : "; it will not accept it as it is");
 }
 
-static void judge_doubted(struct hf_call *call, int gone_status)
-{
-    const int status = call->doubted_status;
-    call->doubted_status = 0;
-    if (status == gone_status)
-        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
-    else
-        hf_remote_reject(call, status, hf_http_rejection(status));
-}
-
-void hf_remote_doubt_over(struct hf_call *call)
-{
-    judge_doubted(call, 0);
-}
-
-static bool ask_after_session(struct hf_runtime *runtime)
-{
-    struct hf_remote *remote = &runtime->remote;
-    if (remote->doubt)
-        return true;
-    remote->doubt = hf_call_ours(
-        runtime, HF_FOR_DOUBT, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
-        HF_SPAN(""));
-    if (!remote->doubt)
-        return false;
-    remote->doubt->end_by_ms =
-        runtime->server->engine->now_ms + runtime->server->settings.liveness.timeout_ms;
-    hf_call_arm(remote->doubt);
-    return true;
-}
-
-void hf_remote_doubt(struct hf_call *call, int status, uint64_t session)
-{
-    struct hf_runtime *runtime = call->runtime;
-    struct hf_remote *remote = &runtime->remote;
-    call->doubted_status = status;
-    if (session == remote->gone_session)
-        judge_doubted(call, remote->gone_status);
-    else if (session != remote->session || !ask_after_session(runtime))
-        judge_doubted(call, 0); /* nobody can tell any more */
-}
-
-static struct hf_call *next_doubted(const struct hf_runtime *runtime)
-{
-    struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->doubted_status)
-            return call;
-    }
-    return NULL;
-}
-
-static void judge_all_doubted(struct hf_runtime *runtime, int gone_status)
-{
-    struct hf_call *call;
-    while ((call = next_doubted(runtime)))
-        judge_doubted(call, gone_status);
-}
-
-/* Only the same status twice says that it was not about the call. */
-static bool is_confirmed(const struct hf_runtime *runtime, int status)
-{
-    const struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->doubted_status == status)
-            return true;
-    }
-    return status == 404 || status == runtime->remote.listen_refusal;
-}
-
-void hf_remote_doubt_resolved(struct hf_runtime *runtime, int status)
-{
-    if (status && is_confirmed(runtime, status))
-        hf_remote_session_gone(runtime, status);
-    judge_all_doubted(runtime, status);
-    runtime->remote.listen_refusal = 0;
-}
-
 /* Its subscription was turned away: perhaps it has gone back to the older era since it was asked.
  */
 void hf_remote_ear_refused(struct hf_runtime *runtime, int status)
@@ -117,19 +39,7 @@ void hf_remote_ear_refused(struct hf_runtime *runtime, int status)
     if (!runtime->is_modern || runtime->machine.state != HF_RUNTIME_LIVE ||
         runtime->server->settings.era != HF_ERA_UNKNOWN)
         return;
-    runtime->remote.listen_refusal = status;
-    (void)ask_after_session(runtime);
-}
-
-void hf_remote_doubt_answered(struct hf_runtime *runtime, const struct hf_msg *msg)
-{
-    int64_t code;
-    const bool is_unknown = runtime->is_modern && msg->kind == HF_MSG_ERROR &&
-                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-                            code == -32601;
-    hf_remote_doubt_resolved(runtime, 0); /* it says nothing of the calls that are in doubt */
-    if (is_unknown && runtime->server->settings.era == HF_ERA_UNKNOWN)
-        hf_remote_session_gone(runtime, 0);
+    hf_remote_stream_refused(runtime, status);
 }
 
 /* ---- forgotten ---- */
@@ -143,15 +53,15 @@ static void end_ours(struct hf_runtime *runtime)
     }
 }
 
-static void renew(struct hf_runtime *runtime)
+static void renew(struct hf_runtime *runtime, int status)
 {
     struct hf_remote *remote = &runtime->remote;
     struct hf_server *server = runtime->server;
     hf_note(server->engine, HF_NOTE_INFO, server, runtime->generation,
-            "session_forgotten number=%llu status=%d", (unsigned long long)remote->session,
-            remote->gone_status);
+            "session_forgotten number=%llu status=%d", (unsigned long long)remote->session, status);
     remote->is_renewing = true;
     remote->was_renewed = true;
+    remote->renewed_ms = server->engine->now_ms;
     remote->is_session_proven = remote->has_served = false;
     remote->session++;
     hf_free(remote->session_id);
@@ -170,14 +80,11 @@ static void renew(struct hf_runtime *runtime)
     hf_timer_set(&server->engine->timers, &runtime->start,
                  server->engine->now_ms + server->settings.start_timeout_ms);
     hf_hello_begin(runtime);
-    judge_all_doubted(runtime, remote->gone_status);
 }
 
 void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 {
     struct hf_remote *remote = &runtime->remote;
-    remote->gone_session = remote->session;
-    remote->gone_status = status;
     const bool is_live = runtime->machine.state == HF_RUNTIME_LIVE;
     if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
@@ -191,7 +98,7 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
      * after session is not asked again without a pause. */
     const bool is_earned = remote->has_served || !remote->was_renewed;
     if (is_live && remote->is_session_proven && is_earned && !remote->is_sse) {
-        renew(runtime);
+        renew(runtime, status);
         return;
     }
     hf_server_reason(runtime->server, "refused its own session with HTTP %d", status);
@@ -200,15 +107,16 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 
 void hf_remote_renewed(struct hf_runtime *runtime)
 {
-    if (runtime != runtime->slot->current) /* replaced meanwhile */
-        return;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->start);
     runtime->remote.is_renewing = false;
+    if (runtime != runtime->slot->current) /* replaced meanwhile */
+        return;
     hf_hello_install(runtime);
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_list_again(runtime, part);
     hf_restore(runtime);
     hf_remote_listen(runtime);
+    hf_doubts_next(runtime);
     hf_slot_mark(runtime->slot);
 }
 
@@ -290,6 +198,5 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
     remote->listen_id = NULL;
     if (!remote->session_id || end->status == HF_TOO_MANY_REQUESTS)
         return;
-    remote->listen_refusal = end->status;
-    (void)ask_after_session(runtime);
+    hf_remote_stream_refused(runtime, end->status);
 }

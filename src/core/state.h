@@ -168,8 +168,8 @@ struct hf_call {
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */
     struct hf_frame frame;
-    struct hf_post *post; /* its exchange with a remote server, while that is open */
-    int doubted_status;   /* of an exchange that may have been about the session; 0: no doubt */
+    struct hf_post *post;   /* its exchange with a remote server, while that is open */
+    struct hf_doubt *doubt; /* how it was turned away, if that may not be about it; else NULL */
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
@@ -277,6 +277,7 @@ struct hf_post {
     size_t owned_length;
     uint64_t session; /* the number of the session it was begun under */
     char *session_id;
+    char *endpoint; /* NULL: that of its runtime */
     char *event_id; /* raw; NULL: the stream cannot be resumed */
     int64_t retry_ms;
     uint64_t opened_ms; /* when its head came */
@@ -286,6 +287,29 @@ struct hf_post {
     bool is_answered;         /* its call is, and so it has none any more */
     unsigned vain_resumes;
     struct hf_timer timer;
+};
+
+/* A call was turned away, and perhaps only because its session or its era is not known any more. */
+struct hf_doubt {
+    int status;
+    struct hf_form form; /* in which way; none: in a way that is like no other */
+    uint64_t session;    /* the number of the session it was sent under */
+    bool had_session;    /* it carried its id */
+    bool is_of_era;      /* it was modern, and no session was in it */
+    bool waits;        /* as a stranger is; and is the next session, or era, turned away as well? */
+    uint64_t until_ms; /* nobody can tell by then */
+    char *answer; /* an error with its own id: what it gets if it was about the call; or NULL */
+};
+
+/* A question of ours that tells what a refusal was about. */
+struct hf_inquiry {
+    struct hf_call *call; /* on its way; NULL: it is not */
+    uint64_t session;     /* asked under, or instead of; 0: never asked */
+    char *name;           /* the session id that was made up for it; NULL: it went under its own */
+    bool is_over;
+    bool is_served;      /* it was answered */
+    struct hf_form form; /* it was turned away in this way; none: it was not, or unreadably */
+    int status;          /* of that */
 };
 
 struct hf_remote { /* what only a runtime with a remote server has */
@@ -300,15 +324,19 @@ struct hf_remote { /* what only a runtime with a remote server has */
     bool has_served;        /* a client's call was */
     bool is_renewing;       /* the session before was forgotten: another is being made */
     bool was_renewed;
-    uint64_t gone_session; /* the last one that was refused; 0: none */
-    int gone_status;       /* and how */
-    bool is_correcting;    /* its tools are listed again: what we said of one was wrong */
+    uint64_t renewed_ms;         /* when it last was; 0: never */
+    uint64_t lost_session;       /* the last one that was forgotten; 0: none */
+    struct hf_form lost_form;    /* how a stranger was turned away before the next one was made */
+    int refusal;                 /* a status that may say that the session is forgotten; 0: none */
+    struct hf_form refusal_form; /* none: it says so whatever else it says */
+    bool is_correcting;          /* its tools are listed again: what we said of one was wrong */
     bool is_suspect;       /* one call was lost to it: it is checked, or will be (liveness.c) */
     bool holds;            /* calls wait for that check */
     uint64_t suspected_ms; /* when the last such check began; 0: never */
     struct hf_timer hold;
     struct hf_post *listen, *initialized;
-    struct hf_call *doubt; /* the ping that tells whether the session is known */
+    struct hf_inquiry known;    /* is this session, or era, still served? */
+    struct hf_inquiry stranger; /* how is a session turned away that cannot be known? */
     uint64_t listened; /* the session in which it last had a stream of its own; 0: it never had */
     char *listen_id;   /* last event of the server's own stream */
     unsigned listen_failures;

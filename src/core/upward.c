@@ -201,10 +201,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_call_end_ours(call);
         hf_check_answered(runtime);
         break;
-    case HF_FOR_DOUBT:
-        hf_call_end_ours(call);
-        hf_remote_doubt_answered(runtime, msg);
-        break;
+    case HF_FOR_DOUBT: hf_inquiry_answered(call, msg); break;
     case HF_FOR_RESTORE: hf_call_end_ours(call); break;
     case HF_FOR_LISTEN: hf_ear_answered(call, msg); break;
     }
@@ -221,7 +218,6 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     if (!call)
         return false;
     call->is_answered = true;
-    const bool is_doubt = call->purpose == HF_FOR_DOUBT;
     if (call->purpose == HF_FOR_CLIENT) {
         hf_call_fail(call, error, reason,
                      "The call was sent to \"%s\" and answered, but the answer %s and was dropped. "
@@ -238,10 +234,10 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
         hf_hello_answered(call, &failure);
     else if (call->purpose == HF_FOR_PROBE)
         hf_probe_answered(call, &failure);
+    else if (call->purpose == HF_FOR_DOUBT)
+        hf_inquiry_over(call, 0, NULL); /* whoever waits for it must not wait for ever */
     else
         hf_call_end_ours(call);
-    if (is_doubt) /* whoever waits for it must not wait for ever */
-        hf_remote_doubt_resolved(runtime, 0);
     return true;
 }
 
@@ -348,35 +344,4 @@ void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct 
         }
         text = hf_span_from(text, (size_t)(first.p + first.n - text.p));
     }
-}
-
-static bool one_answers(struct hf_span text, unsigned depth_max, uint64_t id)
-{
-    struct hf_msg msg;
-    struct hf_err err;
-    struct hf_buf mended = hf_draft();
-    int64_t said;
-    bool is_good = hf_msg_parse(text, depth_max, &msg, &err) == HF_MSG_OK;
-    if (!is_good && hf_msg_mend_answer(text, depth_max, &mended))
-        is_good = hf_msg_parse(hf_buf_span(&mended), depth_max, &msg, &err) == HF_MSG_OK;
-    is_good = is_good && (msg.kind == HF_MSG_RESULT || msg.kind == HF_MSG_ERROR) && msg.id.p &&
-              hf_id_said(msg.id, &said) && (uint64_t)said == id;
-    hf_buf_done(&mended);
-    return is_good;
-}
-
-bool hf_text_answers(struct hf_span text, unsigned depth_max, uint64_t id)
-{
-    for (struct hf_span first; (first = hf_json_first(text)).n;) {
-        if (!hf_json_check(first, depth_max, NULL))
-            return false;
-        if (hf_json_type(first) == HF_JSON_OBJECT && one_answers(first, depth_max, id))
-            return true;
-        struct hf_json_iter it = hf_json_iter(first);
-        while (!it.is_object && hf_json_next(&it))
-            if (one_answers(it.value, depth_max, id))
-                return true;
-        text = hf_span_from(text, (size_t)(first.p + first.n - text.p));
-    }
-    return false;
 }

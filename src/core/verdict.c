@@ -27,8 +27,8 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
         hf_call_end_ours(call);
         return;
     }
-    if (call->doubted_status) {
-        hf_remote_doubt_over(call);
+    if (call->doubt) {
+        hf_doubt_over(call);
         return;
     }
     hf_call_judge(call,

@@ -95,6 +95,8 @@ void hf_call_arm(struct hf_call *call)
         if (gone_at > call->engine->now_ms && (!at || gone_at < at))
             at = gone_at;
     }
+    if (call->doubt && (!at || call->doubt->until_ms < at))
+        at = call->doubt->until_ms;
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
@@ -127,7 +129,8 @@ static bool is_open(const struct hf_slot *slot)
 {
     const struct hf_runtime *runtime = slot->current;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           !runtime->remote.is_renewing && !runtime->remote.is_correcting && !runtime->remote.holds;
+           !runtime->remote.is_renewing && !runtime->remote.refusal &&
+           !runtime->remote.is_correcting && !runtime->remote.holds;
 }
 
 static bool has_place(const struct hf_slot *slot)

@@ -85,14 +85,17 @@ static void check_posts(struct sim *sim, const struct hf_runtime *runtime, struc
                    told);
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
-    if ((is_starting || runtime->remote.is_renewing) && !runtime->is_frozen &&
+    /* one that was replaced meanwhile needs no session: its calls may wait for that of the next */
+    const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
+    if ((is_starting || renews) && !runtime->is_frozen &&
         !runtime->client.at_ms && /* its client has not said `initialized` */
         hf_list_empty(&runtime->remote.posts))
         sim_broken(sim, PROMISE_P8, "a remote server is being greeted, and nothing is under way");
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        const bool is_awaited = call->post || call->doubted_status || runtime->remote.is_sse;
-        if (call->doubted_status && !runtime->remote.doubt)
+        const struct hf_remote *remote = &runtime->remote;
+        const bool is_awaited = call->post || call->doubt || remote->is_sse;
+        if (call->doubt && !call->doubt->waits && !remote->known.call && !remote->stranger.call)
             sim_broken(sim, PROMISE_P1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
             sim_broken(sim, PROMISE_P1, "a call waits for an exchange that is over");
@@ -182,7 +185,8 @@ static uint32_t count_waiting(struct sim *sim, const struct hf_slot *slot)
 static bool is_greeting(const struct hf_runtime *runtime)
 {
     const struct child *child = runtime->shell;
-    return child->is_remote && (child->wire.is_greeting || runtime->remote.is_correcting);
+    return child->is_remote &&
+           (child->wire.is_greeting || runtime->remote.is_correcting || runtime->remote.refusal);
 }
 
 static void check_waiting(struct sim *sim, const struct hf_slot *slot)

@@ -109,4 +109,17 @@ enum { VERB_COUNT = HF_POST_GOODBYE + 1 };
 #define MODERN_ENUM(id, name) MODERN_##id,
 enum modern { MODERN(MODERN_ENUM) MODERN_COUNT };
 
+enum {
+    ODDITIES = 7,       /* ways in which an answer cannot be read */
+    STRANGER = 1000000, /* a session that was made up */
+};
+
+enum words {                 /* in the body of a refusal */
+             WORDS_GATE,     /* of whoever stands before the server */
+             WORDS_UNKNOWN,  /* of the server: to a session, or an era, that it does not know */
+             WORDS_OWN,      /* of a tool */
+             WORDS_ODD,      /* an answer that cannot be read to its end */
+             WORDS_REVISION, /* of a modern server: it does not speak this one */
+};
+
 #endif

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include "sim.h"
 
+enum { BODY_MAX = 200 };
+
 const char *const verb_names[] = { "message", "listen", "resume", "goodbye" };
 
 void fault(struct sim *sim, const struct exchange *x, enum fault fault)
@@ -141,9 +143,10 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
     if (r && (x->status == 0 || x->status >= 300)) /* whatever comes now was given up */
         r->exchange = 0;
     const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
-    const bool is_refusal = !x->has_answered && x->session && x->verb == HF_POST_MESSAGE &&
-                            (is_whole || !x->is_request) &&
-                            (x->status == 404 || (is_ping && x->status >= 400 && x->status < 500));
+    const bool is_refusal = !x->has_answered && x->session && !x->is_stranger &&
+                            x->verb == HF_POST_MESSAGE && (is_whole || !x->is_request) &&
+                            (x->words == WORDS_UNKNOWN || x->words == WORDS_REVISION ||
+                             x->status == 404 || (is_ping && x->status >= 400 && x->status < 500));
     if (is_refusal && x->session > wire->wire.last_refused) {
         wire->wire.last_refused = x->session;
         wire->wire.refused++;
@@ -157,10 +160,72 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
         wire->wire.has_listened = false;
 }
 
+/* ---- what stands in a refusal ---- */
+
+static void speak_oddly(const struct exchange *x, struct hf_body *body, char text[BODY_MAX])
+{
+    static const char *const formats[ODDITIES] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"of\":%llu}} and more",
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"of\":%llu}}{}",
+        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"resul",
+        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":\"\xff\"}",
+        "zip %llu",
+        "no end %llu",
+        "data: %llu",
+    };
+    (void)snprintf(text, BODY_MAX, formats[x->oddity], (unsigned long long)x->asked.id);
+    body->is_plain = x->oddity != 4;
+    body->is_measured = x->oddity != 5;
+    if (x->oddity == 6)
+        body->type = HF_SPAN("text/event-stream");
+}
+
+static void speak_unknown(const struct exchange *x, struct hf_body *body, char text[BODY_MAX])
+{
+    static const char gone[] =
+        "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"gone\"},\"id\":";
+    const unsigned words = x->status < 300 ? 0 : x->instance->host.words;
+    body->type = words < 2 ? HF_SPAN("application/json") : HF_SPAN("text/plain");
+    if (words == 1 && x->is_request)
+        (void)snprintf(text, BODY_MAX, "%s%llu}", gone, (unsigned long long)x->asked.id);
+    else if (words < 2)
+        (void)snprintf(text, BODY_MAX, "%snull}", gone);
+    else if (words == 2)
+        (void)snprintf(text, BODY_MAX, "no session number-%u here", x->session);
+    else if (x->status != 404 || words == 3)
+        (void)snprintf(text, BODY_MAX, "not found");
+}
+
+static struct hf_body body_of(const struct exchange *x, char text[BODY_MAX])
+{
+    struct hf_body body = { .is_plain = true, .is_measured = true };
+    text[0] = '\0';
+    switch (x->words) {
+    case WORDS_UNKNOWN: speak_unknown(x, &body, text); break;
+    case WORDS_ODD: speak_oddly(x, &body, text); break;
+    case WORDS_REVISION:
+        body.type = HF_SPAN("application/json");
+        (void)snprintf(text, BODY_MAX,
+                       "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32022,\"message\":"
+                       "\"no\",\"data\":{\"supported\":[\"" HF_MODERN_VERSION "\"]}}}",
+                       (unsigned long long)x->asked.id);
+        break;
+    case WORDS_OWN: (void)snprintf(text, BODY_MAX, "the tool says no"); break;
+    case WORDS_GATE:
+        if (x->status >= 400 && x->serial % 2)
+            (void)snprintf(text, BODY_MAX, "nobody may pass");
+        break;
+    }
+    body.text = hf_span_of(text);
+    return body;
+}
+
 static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
 {
     struct hf_post *post = x->post;
+    char text[BODY_MAX];
     const struct hf_post_end end = {
+        .body = body_of(x, text),
         .sent = x->sent,
         .status = x->status,
         .is_whole = is_whole,
@@ -196,7 +261,7 @@ static void tell_head(struct sim *sim, struct exchange *x, int status)
     x->is_stream &= is_good;
     TRACE(sim, "exchange %u answers %d%s", x->serial, status, x->is_stream ? ", a stream" : "");
     if (x->gives && is_good) {
-        (void)snprintf(id, sizeof id, "s%u", x->gives);
+        (void)snprintf(id, sizeof id, "session-%u", x->gives);
         session = hf_span_of(id);
         for (unsigned i = 0; i < host->known_count; i++)
             host->known[i].was_told |= host->known[i].number == x->gives;
@@ -434,7 +499,7 @@ static void do_step(struct sim *sim, struct exchange *x, struct step step)
     case STEP_MALFORMED: tell_malformed(sim, x, step.value); break;
     case STEP_ENDPOINT: {
         char url[40];
-        (void)snprintf(url, sizeof url, "http://h/m?s=%u", x->gives);
+        (void)snprintf(url, sizeof url, "http://h/m?s=session-%u", x->gives);
         TRACE(sim, "exchange %u: endpoint %s", x->serial, url);
         shell_begin(sim, x->wire->runtime);
         hf_post_endpoint(x->post, hf_span_of(url), at(sim->now_ms));

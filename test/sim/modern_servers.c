@@ -36,7 +36,7 @@ void modern_upgrade(struct sim *sim, struct instance *instance)
     if (!instance->may_be_upgraded || instance->removed)
         return;
     /* what a 4xx after an effect meant is asked for: see host_owes_a_ping */
-    if (instance->is_remote && host_owes_a_ping(sim, instance, 0))
+    if (instance->is_remote && host_owes_a_ping(sim, instance))
         return;
     instance->speaks = (enum speaks)below(sim, SPEAKS_BOTH + 1);
     sim->stats->modern[MODERN_UPGRADES]++;

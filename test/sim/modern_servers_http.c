@@ -77,12 +77,9 @@ static void answer_error(struct sim *sim, struct exchange *x, int status, int co
 static void refuse_revision(struct sim *sim, struct exchange *x)
 {
     fault(sim, x, FAULT_REVISION);
-    if (!x->is_request)
-        serve_turn_away(sim, x, 400);
-    else if (x->method == HF_METHOD_INITIALIZE && chance(sim, 50))
-        serve_turn_away(sim, x, (int)PICK(sim, 400, 404, 405));
-    else
-        answer_error(sim, x, 400, HF_CODE_UNSUPPORTED_VERSION);
+    const bool is_bare = x->method == HF_METHOD_INITIALIZE && chance(sim, 50);
+    x->words = x->is_request && !is_bare ? WORDS_REVISION : WORDS_UNKNOWN;
+    serve_turn_away(sim, x, is_bare ? (int)PICK(sim, 400, 404, 405) : 400);
 }
 
 static void serve_discover(struct sim *sim, struct exchange *x)
@@ -102,7 +99,7 @@ static void serve_discover(struct sim *sim, struct exchange *x)
             plan(x, STEP_RUN, 0, 0); /* and nothing more */
         return;
     }
-    if (chance(sim, is->evil / 8) && !host_owes_a_ping(sim, x->instance, 0)) {
+    if (chance(sim, is->evil / 8) && !host_owes_a_ping(sim, x->instance)) {
         fault(sim, x, FAULT_DISCOVER_ERROR);
         answer_error(sim, x, 400,
                      chance(sim, 50) ? HF_CODE_HEADER_MISMATCH : HF_CODE_MISSING_CAPABILITY);
@@ -191,6 +188,7 @@ bool modern_serve(struct sim *sim, struct exchange *x)
         const bool is_wrong = x->is_modern && x->is_request && x->method != HF_METHOD_DISCOVER;
         if (is_wrong) {
             fault(sim, x, FAULT_WENT_BACK);
+            x->words = WORDS_UNKNOWN;
             serve_turn_away(sim, x, instance->host.era_status);
         }
         return is_wrong;

@@ -34,17 +34,24 @@ void post_read_body(struct sim *sim, struct exchange *x, const struct hf_post_re
     x->asked.asks = modern_may_ask(sim, &msg);
 }
 
+/* An id that was made up looks like ours, and is none. */
+static void read_session(struct exchange *x, const char *id)
+{
+    if (!id)
+        return;
+    x->is_stranger = strncmp(id, "session-", 8) != 0;
+    x->session = x->is_stranger ? STRANGER : (unsigned)atoi(id + 8);
+}
+
 void post_read_head(struct exchange *x, const struct hf_post_request *request)
 {
     char text[64];
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->session_id));
-    if (request->session_id.p)
-        x->session = (unsigned)atoi(text + 1);
+    read_session(x, request->session_id.p ? text : NULL);
     x->is_at_endpoint = request->endpoint.p;
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->endpoint));
     const char *at = strchr(text, '=');
-    if (at)
-        x->session = (unsigned)atoi(at + 1);
+    read_session(x, at ? at + 1 : NULL);
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->last_event_id));
     if (request->last_event_id.p)
         (void)sscanf(text, "%u-%u-%u", &x->last_life, &x->stream, &x->stream_event);
@@ -97,7 +104,9 @@ void post_check(struct sim *sim, struct exchange *x, const struct hf_post_reques
     if (x->verb ==
         HF_POST_RESUME) /* of the session under which it was asked, whatever came since */
         return;
-    if (!is_its_session(sim, x))
+    if (x->is_stranger && !(x->is_request && x->method == HF_METHOD_PING))
+        sim_broken(sim, PROMISE_P5, "something but a ping goes under a session that is made up");
+    if (!x->is_stranger && !is_its_session(sim, x))
         sim_broken(sim, PROMISE_P5, "a %s carries session %u, and the newest is %u",
                    verb_names[x->verb], x->session, wire->wire.session);
     if (x->is_request && wire->wire.is_greeting)

@@ -357,7 +357,10 @@ static bool succeeds(struct sim *sim, struct client *client, struct instance *ta
         const bool has_spent = target->is_remote && has_failed_server(sim);
         if (has_spent && !come_to_rest(sim))
             return false;
-        if (!target->settings.stateful && !has_spent)
+        /* it has moved on to the modern era, which is asked for once a call has heard so */
+        const bool has_moved_on =
+            target->is_remote && target->speaks == SPEAKS_MODERN && tries == 0;
+        if (!target->settings.stateful && !has_spent && !has_moved_on)
             break;
     }
     return false;

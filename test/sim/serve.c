@@ -37,7 +37,7 @@ void serve_badly(struct sim *sim, struct exchange *x, bool by_balancer)
         status = (int)PICK(sim, 401, 403, 404, 405, 413, 415, 421, 425, 429, 400);
     const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
     const bool tells = is_ping || x->method == HF_METHOD_DISCOVER; /* what is in doubt */
-    if (!by_balancer && tells && host_owes_a_ping(sim, x->instance, 0))
+    if (!by_balancer && tells && host_owes_a_ping(sim, x->instance))
         status = 503;
     fault(sim, x, status >= 500 ? FAULT_BALANCER : FAULT_GATE);
     if (is_ping && status < 500) /* by all we can know that session is gone: then it is */
@@ -92,16 +92,21 @@ static void run_and_fail(struct sim *sim, struct exchange *x, enum fault how)
 {
     const struct hf_status_set *vouched = &x->instance->settings.refused_status;
     struct request *r = x->asked.request < 0 ? NULL : &sim->requests[x->asked.request];
-    int status = (int)PICK(sim, 400, 403, 409, 422, 429);
+    const bool is_odd = how == FAULT_LATE_4XX && chance(sim, 40);
+    int status = (int)PICK(sim, 400, 401, 403, 404, 409, 422, 429);
+    if (is_odd) /* whatever it says: the answer may stand in it */
+        status = (int)PICK(sim, 400, 401, 404, 404, 405, 413, 415, 421, 425);
     if (how == FAULT_LATE_5XX)
         status = (int)PICK(sim, 500, 502, 503, 504);
     /* what its operator vouches for, and what is nobody's to tell apart */
-    if (hf_status_in(vouched, status) || (r && r->shares_its_id) || !r)
+    if ((hf_status_in(vouched, status) && !is_odd) || (r && r->shares_its_id) || !r)
         status = 500;
+    x->words = is_odd ? WORDS_ODD : WORDS_OWN;
+    x->oddity = below(sim, ODDITIES);
     if (how == FAULT_EARLY_500)
         status = 500;
     fault(sim, x, status < 500 ? FAULT_LATE_4XX : how == FAULT_LATE_4XX ? FAULT_LATE_5XX : how);
-    if (r && status < 500)
+    if (r && status < 500 && !is_odd)
         r->late_status = status;
     if (how != FAULT_EARLY_500)
         plan(x, STEP_RUN, 0, serve_latency(sim, x));
@@ -202,12 +207,14 @@ static bool turns_away_unknown(struct sim *sim, struct exchange *x)
     struct host *host = &x->instance->host;
     if (!x->session || host_knows(host, x->session))
         return false;
-    const int status = host->unknown_status;
+    const bool is_quiet = host->unknown_status == 200 && x->verb == HF_POST_MESSAGE;
+    const int status = host->unknown_status == 200 && !is_quiet ? 404 : host->unknown_status;
     fault(sim, x,
           status == 400   ? FAULT_FORGOTTEN_400
           : status == 401 ? FAULT_FORGOTTEN_401
           : status == 403 ? FAULT_FORGOTTEN_403
                           : FAULT_FORGOTTEN_404);
+    x->words = WORDS_UNKNOWN;
     serve_turn_away(sim, x, status);
     return true;
 }
@@ -246,6 +253,7 @@ static void serve_discover(struct sim *sim, struct exchange *x)
     /* this carries no session, and is in the words of no revision that it knows */
     const bool is_strict = x->instance->host.gives_sessions || x->instance->may_be_upgraded;
     if (is_strict && (sim->is_calm || chance(sim, 70))) {
+        x->words = WORDS_UNKNOWN;
         serve_turn_away(sim, x, x->instance->host.era_status);
         return;
     }

@@ -115,7 +115,7 @@ void exchange_say(struct sim *sim, struct exchange *x, enum saying saying); /* n
 void plan(struct exchange *x, int kind, int value, uint32_t delay_ms);
 void fault(struct sim *sim, const struct exchange *x, enum fault fault); /* happens, and counts */
 /* A 4xx that followed an effect, and of which we do not know yet what it meant. */
-bool host_owes_a_ping(const struct sim *sim, const struct instance *instance, int status);
+bool host_owes_a_ping(const struct sim *sim, const struct instance *instance);
 
 /* serve.c */
 void serve(struct sim *sim, struct exchange *x); /* it has reached its server */

@@ -226,6 +226,7 @@ struct host { /* a remote server, whoever is connected to it */
     bool wants_auth;
     int unknown_status;     /* how it says that it does not know a session */
     int era_status;         /* how it says that a request should have had one */
+    uint8_t words;          /* in which words it says either */
     uint8_t net, streaming; /* percent of exchanges lost on the way, of answers given as streams */
     uint64_t down_until_ms;
     unsigned session_count, stream_count; /* ever made */
@@ -373,10 +374,10 @@ struct exchange {
     enum hf_post_verb verb;
     enum { TO_CONNECT, TO_SEND, AT_SERVER, OPEN_STREAM } phase;
     uint64_t wake_ms;
-    bool is_request, is_at_endpoint, is_introduction, has_answered;
+    bool is_request, is_at_endpoint, is_stranger, is_introduction, has_answered;
     bool is_modern, has_param; /* by its headers */
     bool is_acknowledged;      /* a subscription */
-    unsigned round;            /* of input that it answers; 0: none */
+    unsigned round, oddity;    /* of input that it answers, 0: none; of WORDS_ODD */
     enum hf_method_id method;
     struct pending asked;          /* if it is a request, or resumes the stream of one */
     bool inquires;                 /* its server waits for what it asks, and then answers */
@@ -388,6 +389,7 @@ struct exchange {
     unsigned stream, stream_event; /* in its Last-Event-ID, then in the ids it gives */
     enum hf_sent sent;
     int status;
+    enum words words;
     bool is_stream;
     int64_t retry_ms, retry_after_ms;
     struct step steps[STEPS];

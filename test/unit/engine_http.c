@@ -31,6 +31,7 @@ void http_begin(struct world *w, struct hf_post *post)
     if (request.verb == HF_POST_MESSAGE)
         (void)keep_pieces(&x->body, request.pieces, request.piece_count, w->now_ms);
     CHECK((request.verb == HF_POST_MESSAGE) == (request.piece_count > 0));
+    hf_buf_init(&x->said, 1 << 20);
     hf_post_set_shell(post, x);
     if (w->exchange_count == w->exchange_cap) {
         w->exchange_cap = w->exchange_cap ? 2 * w->exchange_cap : 64;
@@ -69,6 +70,7 @@ void http_done(struct world *w)
         hf_free(x->version);
         hf_free(x->last_event_id);
         hf_free(x->headers);
+        hf_buf_done(&x->said);
         free_messages(&x->body);
         hf_free(x);
     }
@@ -190,6 +192,10 @@ static void tell_over(struct exchange *x, struct hf_post_end end)
     x->post = NULL;
     x->ended_ms = x->world->now_ms;
     end.status = x->status;
+    end.body = (struct hf_body) { .text = hf_buf_span(&x->said),
+                                  .type = hf_span_of(x->type),
+                                  .is_plain = !x->is_gzip,
+                                  .is_measured = !x->has_no_length };
     hf_post_over(post, &end, at(x->world->now_ms));
 }
 
@@ -208,7 +214,9 @@ static void finish(struct exchange *x)
 /* What the engine sends because of a message points into it. */
 static void tell_message(struct exchange *x, const char *text)
 {
-    if (is_open(x))
+    if (x->status >= 300 && !x->is_stream)
+        hf_buf_add_str(&x->said, text);
+    else if (is_open(x))
         hf_post_message(x->post, hf_span_of(text), at(x->world->now_ms));
     (void)pump(x->world);
 }
@@ -297,11 +305,35 @@ void exchange_answers_error(struct exchange *x, int status, const char *error)
     answer_with(x, status, "error", error);
 }
 
-void exchange_fails_for(struct exchange *x, int status, int64_t retry_after_ms)
+static void turn_away(struct exchange *x, int status, int64_t retry_after_ms)
 {
     tell_head(x, status, false, NULL);
+    if (status >= 400) {
+        x->type = "text/plain";
+        hf_buf_add_str(&x->said, "Turned away");
+    }
     tell_over(x, (struct hf_post_end) {
                      .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = retry_after_ms });
+}
+
+void exchange_fails_for(struct exchange *x, int status, int64_t retry_after_ms)
+{
+    turn_away(x, status, retry_after_ms);
+    settle(x->world);
+}
+
+void exchange_fails_with(struct exchange *x, int status, const char *type, const char *body)
+{
+    const char *hole = strstr(body, "%s");
+    tell_head(x, status, false, NULL);
+    x->type = type;
+    hf_buf_clear(&x->said);
+    hf_buf_add(&x->said, (struct hf_span) { body, hole ? (size_t)(hole - body) : strlen(body) });
+    if (hole) {
+        hf_buf_add(&x->said, body_of(x)->id);
+        hf_buf_add_str(&x->said, hole + 2);
+    }
+    finish(x);
     settle(x->world);
 }
 
@@ -311,13 +343,6 @@ void exchange_fails(struct exchange *x, int status)
 }
 
 /* ---- servers that play along ---- */
-
-static void turn_away(struct exchange *x, int status, int64_t retry_after_ms)
-{
-    tell_head(x, status, false, NULL);
-    tell_over(x, (struct hf_post_end) {
-                     .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = retry_after_ms });
-}
 
 static bool knows_session(const struct http_manners *h, const struct exchange *x)
 {

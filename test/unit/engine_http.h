@@ -23,8 +23,11 @@ struct exchange {
     struct messages body;                                            /* one, of a POST */
     uint64_t begun_ms, ended_ms;
     bool is_sending, is_stream, is_aborted;
-    int status;   /* of its head; 0: none came yet */
-    bool has_run; /* for the test to keep in mind */
+    int status;                  /* of its head; 0: none came yet */
+    const char *type;            /* content type; NULL: none */
+    struct hf_buf said;          /* beside an error status: told when it is over */
+    bool is_gzip, has_no_length; /* of that */
+    bool has_run;                /* for the test to keep in mind */
 };
 
 /* ---- finding: by the method in it, or "response", "GET", "RESUME", "DELETE" ---- */
@@ -51,7 +54,9 @@ void exchange_breaks(struct exchange *x, enum hf_sent sent_so_far);
 void exchange_answers(struct exchange *x, const char *result); /* 200, JSON, over */
 /* `error`: of a JSON-RPC error response with the request's id. */
 void exchange_answers_error(struct exchange *x, int status, const char *error);
-void exchange_fails(struct exchange *x, int status); /* no JSON-RPC in it */
+void exchange_fails(struct exchange *x, int status); /* no JSON-RPC in it, but a few words */
+/* `body`: %s in it stands for the id of its request. */
+void exchange_fails_with(struct exchange *x, int status, const char *type, const char *body);
 void exchange_fails_for(struct exchange *x, int status, int64_t retry_after_ms);
 struct exchange *stream_of(struct child *c); /* the newest GET that is open */
 

@@ -168,7 +168,8 @@ enum { STATUS_END = 600 };
 
 static enum hf_http_verdict http(enum hf_sent sent, int status, bool had_session, bool is_vouched)
 {
-    return hf_http_verdict((struct hf_http_facts) { sent, status, had_session, is_vouched, false });
+    return hf_http_verdict((struct hf_http_facts) {
+        .sent = sent, .status = status, .had_session = had_session, .is_vouched = is_vouched });
 }
 
 static bool is_one_of(int status, const int *list)
@@ -181,7 +182,7 @@ static bool is_one_of(int status, const int *list)
 /* DESIGN 4, written down once more. */
 static enum hf_http_verdict by_design(enum hf_sent sent, int status, bool had_session, bool vouched)
 {
-    static const int before_it_ran[] = { 401, 405, 413, 415, 0 };
+    static const int before_it_ran[] = { 405, 413, 415, 0 };
     const bool is_client_error = status >= 400 && status <= 499;
     if (status == 0)
         return sent == HF_SENT_NOTHING ? HF_HTTP_UNSENT
@@ -190,7 +191,9 @@ static enum hf_http_verdict by_design(enum hf_sent sent, int status, bool had_se
     if (status == 421 || status == 425 || (vouched && status >= 400))
         return HF_HTTP_REFUSED;
     if (is_client_error && had_session && status != 429) /* that is about how much is asked */
-        return status == 404 ? HF_HTTP_REFUSED : HF_HTTP_DOUBTED;
+        return HF_HTTP_DOUBTED;
+    if (status == 401) /* whose? */
+        return HF_HTTP_DOUBTED;
     if (is_client_error)
         return is_one_of(status, before_it_ran) ? HF_HTTP_REJECTED : HF_HTTP_REJECTED_LATE;
     if (status >= 300 && status <= 399)
@@ -209,15 +212,37 @@ TEST(every_status_with_every_fact_beside_it_is_judged_as_the_design_says)
             }
 }
 
-TEST(a_status_whose_body_was_cut_proves_nothing_unless_the_operator_vouches)
+TEST(a_status_whose_body_cannot_be_read_to_its_end_proves_nothing_whoever_vouches_for_it)
 {
     for (int status = 200; status < STATUS_END; status++)
-        for (int facts = 0; facts < 4; facts++) {
-            const bool had_session = facts & 1, vouched = facts & 2;
-            CHECK(hf_http_verdict((struct hf_http_facts) { HF_SENT_WHOLE, status, had_session,
-                                                           vouched, true }) ==
-                  (vouched && status >= 400 ? HF_HTTP_REFUSED : HF_HTTP_DISPATCHED));
-        }
+        for (int facts = 0; facts < 16; facts++)
+            CHECK(hf_http_verdict((struct hf_http_facts) { .sent = HF_SENT_WHOLE,
+                                                           .status = status,
+                                                           .had_session = facts & 1,
+                                                           .is_vouched = facts & 2,
+                                                           .is_to_nobody = facts & 4,
+                                                           .may_be_of_era = facts & 8,
+                                                           .is_unreadable = true }) ==
+                  HF_HTTP_DISPATCHED);
+}
+
+TEST(an_error_to_nobody_with_a_good_status_is_in_doubt_where_a_session_was_sent)
+{
+    struct hf_http_facts facts = { .sent = HF_SENT_WHOLE, .status = 200, .is_to_nobody = true };
+    CHECK(hf_http_verdict(facts) == HF_HTTP_DISPATCHED);
+    facts.had_session = true;
+    CHECK(hf_http_verdict(facts) == HF_HTTP_DOUBTED);
+}
+
+TEST(only_400_404_and_405_may_be_about_the_era)
+{
+    for (int status = 400; status < 500; status++) {
+        const struct hf_http_facts facts = { .sent = HF_SENT_WHOLE,
+                                             .status = status,
+                                             .may_be_of_era = true };
+        const bool is_of_era = status == 400 || status == 404 || status == 405;
+        CHECK((hf_http_verdict(facts) == HF_HTTP_DOUBTED) == (is_of_era || status == 401));
+    }
 }
 
 TEST(no_5xx_and_no_success_proves_anything_unless_the_operator_vouches)
@@ -234,17 +259,21 @@ TEST(no_5xx_and_no_success_proves_anything_unless_the_operator_vouches)
 
 TEST(a_404_says_something_of_a_session_only_where_there_was_one)
 {
-    CHECK(http(HF_SENT_WHOLE, 404, true, false) == HF_HTTP_REFUSED);
+    CHECK(http(HF_SENT_WHOLE, 404, true, false) == HF_HTTP_DOUBTED);
     CHECK(http(HF_SENT_WHOLE, 404, false, false) == HF_HTTP_REJECTED_LATE);
     CHECK(http(HF_SENT_WHOLE, 403, true, false) == HF_HTTP_DOUBTED);
     CHECK(http(HF_SENT_WHOLE, 403, false, false) == HF_HTTP_REJECTED_LATE);
 }
 
-TEST(only_four_statuses_are_known_to_come_before_anything_ran)
+TEST(only_three_statuses_and_anybodys_401_are_known_to_come_before_anything_ran)
 {
-    static const int before_it_ran[] = { 401, 405, 413, 415, 0 };
-    for (int status = 400; status < 500; status++)
-        CHECK((hf_http_rejection(status) == HF_HTTP_REJECTED) == is_one_of(status, before_it_ran));
+    static const int before_it_ran[] = { 405, 413, 415, 0 };
+    for (int status = 400; status < 500; status++) {
+        const bool is_before = is_one_of(status, before_it_ran);
+        CHECK((hf_http_rejection(status, false) == HF_HTTP_REJECTED) == is_before);
+        CHECK((hf_http_rejection(status, true) == HF_HTTP_REJECTED) ==
+              (is_before || status == 401));
+    }
 }
 
 TEST(evidence_is_called_by_the_names_of_the_design)

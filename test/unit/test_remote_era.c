@@ -135,10 +135,12 @@ TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
         settle(s.w);
         manners_of(s.w, s.server)->http.by_hand = true;
         exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
+        exchange_fails(last_exchange(s.w, "ping"), 404);
         struct exchange *hello = last_exchange(s.w, "initialize");
         REQUIRE(exchanges(s.w, "initialize") == 3);
         exchange_answers_error(nth_exchange(s.w, "tools/call", 1), 400,
-                               "{\"code\":-32022,\"message\":\"unsupported version\"}");
+                               "{\"code\":-32022,\"message\":\"unsupported version\",\"data\":"
+                               "{\"supported\":[\"2026-07-28\"]}}");
         REQUIRE(spawns_of(s.w, s.server) == 3 && nth_exchange(s.w, "tools/call", 2)->post);
         const size_t asked = exchanges(s.w, "server/discover");
         exchange_fails(hello, statuses[i]);
@@ -156,6 +158,7 @@ TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
     settle(s.w);
     manners_of(s.w, s.server)->http.by_hand = true;
     exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     struct exchange *hello = last_exchange(s.w, "initialize");
     REQUIRE(exchanges(s.w, "initialize") == 2);
     manners_of(s.w, s.server)->http.by_hand = false;

@@ -149,6 +149,7 @@ TEST(a_stream_refused_right_after_a_renewal_is_asked_for_again)
     client_calls(s.client, 1, "echo");
     http->by_hand = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     exchange_answers(last_exchange(s.w, "initialize"), HELLO);
     exchange_fails(last_exchange(s.w, "notifications/initialized"), 202);
     CHECK(exchanges(s.w, "GET") == 2);

@@ -529,6 +529,7 @@ TEST(each_client_has_a_session_of_its_own_at_the_server_where_that_is_configured
         CHECK(is_text(last_exchange(w, CALL)->session_id, id));
     }
     exchange_fails(nth_exchange(w, CALL, 0), 404); /* the first is forgotten, and only that */
+    exchange_fails(last_exchange(w, "ping"), 404);
     CHECK(exchanges(w, "initialize") == 3);
     CHECK(span_has(last_exchange(w, "initialize")->body.items[0].msg.params, "\"own\""));
     exchange_answers(nth_exchange(w, CALL, 1), RESULT);

@@ -8,7 +8,9 @@
 #define DISCOVER "server/discover"
 #define RESULT   "{\"resultType\":\"complete\",\"content\":[]}"
 #define MISMATCH "{\"code\":-32020,\"message\":\"Header mismatch\"}"
-#define ANOTHER  "{\"code\":-32022,\"message\":\"Unsupported protocol version\"}"
+#define ANOTHER(supported)                                                                         \
+    "{\"code\":-32022,\"message\":\"Unsupported protocol "                                         \
+    "version\",\"data\":{\"supported\":[\"" supported "\"]}}"
 #define MARKED(mark)                                                                               \
     "[{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"where\":{"         \
     "\"type\":\"string\",\"x-mcp-header\":\"" mark "\"}}}}]"
@@ -201,7 +203,7 @@ TEST(a_server_that_says_it_speaks_another_revision_is_asked_again_and_the_call_g
     struct scene s = remote_modern();
     calls(&s, 1);
     manners_of(s.w, s.server)->is_modern = false;
-    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER("2025-11-25"));
     settle(s.w);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
     REQUIRE(exchanges(s.w, "initialize") == 1 && sent(s.w, CALL) == 2);
@@ -211,18 +213,54 @@ TEST(a_server_that_says_it_speaks_another_revision_is_asked_again_and_the_call_g
     world_end(s.w);
 }
 
+TEST(a_revision_refused_in_another_form_than_the_revisions_own_is_an_answer)
+{
+    static const struct {
+        int status;
+        const char *error;
+    } forms[] = {
+        { 200, MISMATCH },
+        { 404, MISMATCH },
+        { 200, ANOTHER("2025-11-25") },
+        { 400, ANOTHER("2026-07-28") },
+        { 400, "{\"code\":-32022,\"message\":\"no\"}" },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct scene s = remote_modern();
+        calls(&s, 1);
+        exchange_answers_error(last_exchange(s.w, CALL), forms[i].status, forms[i].error);
+        CHECK(error_of(s.client, 1) < -32019 && sent(s.w, CALL) == 1);
+        CHECK(status_of(s.server).generation == 1);
+        world_end(s.w);
+    }
+}
+
+TEST(the_codes_of_the_modern_era_from_a_legacy_server_are_its_tools_own)
+{
+    struct scene s = remote_with(false);
+    calls(&s, 1);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+    calls(&s, 2);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER("2025-11-25"));
+    CHECK(error_of(s.client, 1) == -32020 && error_of(s.client, 2) == -32022);
+    CHECK(sent(s.w, CALL) == 2 && status_of(s.server).generation == 1);
+    world_end(s.w);
+}
+
 TEST(a_legacy_server_that_says_it_speaks_another_revision_by_now_is_asked_which)
 {
     struct scene s = remote_with(false);
     calls(&s, 1);
     REQUIRE(exchanges(s.w, CALL) == 1 && exchanges(s.w, DISCOVER) == 1);
     manners_of(s.w, s.server)->is_modern = true;
-    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER);
+    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER("2026-07-28"));
     settle(s.w);
+    CHECK(error_of(s.client, 1) == -32022 && sent(s.w, CALL) == 1); /* perhaps its tool's word */
+    calls(&s, 2);
     REQUIRE(exchanges(s.w, DISCOVER) == 2 && sent(s.w, CALL) == 2);
     CHECK(is_text(last_exchange(s.w, CALL)->version, "2026-07-28"));
     exchange_answers(last_exchange(s.w, CALL), RESULT);
-    CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
+    CHECK(has_result(s.client, 2) && answers_to(s.client, 2) == 1);
     world_end(s.w);
 }
 

@@ -15,7 +15,9 @@ TEST(fifty_calls_refused_with_404_make_one_renewal_and_get_fifty_answers)
     http_of(&s)->has_forgotten = true;
     for (size_t i = 0; i < 50; i++)
         exchange_fails(nth_exchange(s.w, CALL, i), 404);
-    CHECK(sent(s.w, "initialize") == 2 && exchanges(s.w, "ping") == 0);
+    CHECK(sent(s.w, "initialize") == 2 && exchanges(s.w, "ping") == 2);
+    CHECK(!is_text(nth_exchange(s.w, "ping", 0)->session_id, "session-1")); /* as a stranger */
+    CHECK(is_text(nth_exchange(s.w, "ping", 1)->session_id, "session-2"));
     CHECK(sent(s.w, CALL) == 100 && open_exchanges(s.w, CALL) == 50);
     for (size_t i = 50; i < 100; i++)
         CHECK(is_text(nth_exchange(s.w, CALL, i)->session_id, "session-2"));
@@ -32,8 +34,11 @@ TEST(calls_that_arrive_during_a_renewal_wait_for_it)
     struct scene s = scene_with_calls(1);
     http_of(&s)->by_hand = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
-    calls(&s, 2, 3);
-    CHECK(exchanges(s.w, CALL) == 1 && status_of(s.server).waiting == 3);
+    calls(&s, 2, 2);
+    CHECK(exchanges(s.w, CALL) == 1 && exchanges(s.w, "initialize") == 1);
+    exchange_fails(last_exchange(s.w, "ping"), 404); /* of a stranger: now it is made anew */
+    calls(&s, 3, 3);
+    CHECK(exchanges(s.w, CALL) == 1 && status_of(s.server).waiting == 2);
     CHECK(IS(s.server, CONNECTED));
     struct exchange *hello = last_exchange(s.w, "initialize");
     CHECK(!hello->session_id && !hello->version);
@@ -68,6 +73,8 @@ TEST(an_exchange_cut_under_a_forgotten_session_does_not_hurt_the_new_one)
         exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
         http_of(&s)->by_hand = when == 0;
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        if (when == 0)
+            exchange_fails(last_exchange(s.w, "ping"), 404);
         exchange_breaks(nth_exchange(s.w, CALL, 0), HF_SENT_WHOLE);
         exchange_fails(nth_exchange(s.w, CALL, 2), 503);
         CHECK(error_of(s.client, 1) == -31002 && error_of(s.client, 3) == -31002);
@@ -85,7 +92,7 @@ TEST(a_stale_refusal_neither_renews_nor_pings_again)
         exchange_fails(nth_exchange(s.w, CALL, 0), 404);
         CHECK(sent(s.w, "initialize") == 2);
         exchange_fails(nth_exchange(s.w, CALL, 1), stale[i]);
-        CHECK(sent(s.w, "initialize") == 2 && sent(s.w, "ping") == 0);
+        CHECK(sent(s.w, "initialize") == 2 && sent(s.w, "ping") == 2);
         CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
         if (stale[i] == 404)
             CHECK(sent(s.w, CALL) == 4 && answers_to(s.client, 2) == 0);
@@ -100,7 +107,9 @@ TEST(a_refusal_is_compared_with_how_its_own_session_was_refused_and_no_other)
     struct scene s = scene_with_calls(3);
     http_of(&s)->has_forgotten = true;
     http_of(&s)->unknown_status = 403;
+    http_of(&s)->unknown_status = 404;
     exchange_fails(nth_exchange(s.w, CALL, 0), 404); /* session 1: 404 */
+    http_of(&s)->unknown_status = 403;
     CHECK(http_of(&s)->sessions == 2);
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     calls(&s, 4, 4);
@@ -117,10 +126,12 @@ TEST(a_refusal_is_compared_with_how_its_own_session_was_refused_and_no_other)
 TEST(a_call_refused_three_times_is_told_so)
 {
     struct scene s = scene_with_calls(1);
-    exchange_fails(nth_exchange(s.w, CALL, 0), 404);
-    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
-    CHECK(answers_to(s.client, 1) == 0 && sent(s.w, CALL) == 3);
-    exchange_fails(nth_exchange(s.w, CALL, 2), 404);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK(answers_to(s.client, 1) == 0 && sent(s.w, CALL) == i + 1);
+        http_of(&s)->has_forgotten = true;
+        exchange_fails(nth_exchange(s.w, CALL, i), 404);
+        settle(s.w);
+    }
     CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "reason", "\"refused_again\""));
     CHECK(data_is(s.client, 1, "evidence", "\"refused\"") && sent(s.w, CALL) == 3);
     world_end(s.w);
@@ -144,12 +155,12 @@ TEST(a_new_session_refused_on_its_first_use_is_a_loss_and_not_another_renewal)
 {
     struct scene s = scene_with_calls(2);
     exchange_answers(nth_exchange(s.w, CALL, 0), RESULT); /* the old one has served somebody */
-    http_of(&s)->list_status = 404;
+    http_of(&s)->list_status = http_of(&s)->ping_status = 404;
     exchange_fails(last_exchange(s.w, CALL), 404);
     advance(s.w, 20000);
     CHECK(sent(s.w, "initialize") < 9 && IS(s.server, RECONNECTING));
     CHECK(status_of(s.server).failures_k > 0);
-    http_of(&s)->list_status = 0;
+    http_of(&s)->list_status = http_of(&s)->ping_status = 0;
     advance(s.w, 24000);
     CHECK(IS(s.server, CONNECTED));
     world_end(s.w);
@@ -162,6 +173,7 @@ TEST(a_server_that_refuses_one_of_its_lists_again_and_again_is_not_renewed_witho
     m->http.by_hand = true; /* a balancer without affinity: this list always meets the wrong one */
     client_calls(s.client, 1, "echo");
     exchange_fails(last_exchange(s.w, CALL), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     size_t done = exchanges(s.w, "tools/list"), hellos = exchanges(s.w, "initialize");
     for (int i = 0; i < 200; i++) {
         if (exchanges(s.w, "initialize") > hellos - 1 && last_exchange(s.w, "initialize")->post) {
@@ -190,9 +202,12 @@ TEST(a_renewal_that_fails_is_a_loss_and_the_calls_wait_for_the_next_generation)
     static const int statuses[] = { 0, 400, 404, 405, 429, 500, 503 };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         struct scene s = scene_with_calls(1);
+        http_of(&s)->by_hand = true;
+        exchange_fails(last_exchange(s.w, CALL), 404);
+        http_of(&s)->by_hand = false;
         http_of(&s)->is_down = statuses[i] == 0;
         http_of(&s)->hello_status = statuses[i];
-        exchange_fails(last_exchange(s.w, CALL), 404);
+        exchange_fails(last_exchange(s.w, "ping"), 404);
         CHECK(IS(s.server, RECONNECTING) && answers_to(s.client, 1) == 0);
         http_of(&s)->hello_status = 0;
         http_of(&s)->is_down = false;
@@ -210,7 +225,8 @@ TEST(a_renewal_answered_with_an_error_is_a_loss)
     manners_of(s.w, s.server)->no_init = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
     CHECK(IS(s.server, RECONNECTING) && answers_to(s.client, 1) == 0);
-    CHECK(!s.first->runtime); /* nothing was in flight: closed at once */
+    client_cancels(s.client, 1);
+    CHECK(!s.first->runtime); /* nothing is in flight any more: closed at once */
     world_end(s.w);
 }
 
@@ -220,8 +236,8 @@ TEST(a_renewal_that_wants_credentials_ends_in_permanently_failed_without_a_loop)
     http_of(&s)->hello_status = 401;
     exchange_fails(last_exchange(s.w, CALL), 404);
     advance(s.w, 1000);
-    CHECK(IS(s.server, PERMANENTLY_FAILED) && error_of(s.client, 1) == -31004);
-    CHECK(sent(s.w, "initialize") == 3);
+    CHECK(IS(s.server, PERMANENTLY_FAILED) && error_of(s.client, 1) == -31009);
+    CHECK(sent(s.w, "initialize") == 3 && data_is(s.client, 1, "dispatched", "true"));
     world_end(s.w);
 }
 
@@ -233,6 +249,7 @@ TEST(a_renewal_that_is_never_answered_is_given_up_after_start_timeout)
     calls(&s, 1, 1);
     http_of(&s)->by_hand = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     advance(s.w, 19999);
     CHECK(IS(s.server, CONNECTED));
     http_of(&s)->by_hand = false;
@@ -248,6 +265,7 @@ TEST(a_server_lost_during_a_renewal_is_connected_anew)
     struct scene s = scene_with_calls(1);
     http_of(&s)->by_hand = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     http_of(&s)->by_hand = false;
     exchange_breaks(last_exchange(s.w, "initialize"), HF_SENT_WHOLE);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 2);
@@ -263,8 +281,9 @@ TEST(a_server_switched_off_during_a_renewal_goes_off)
         exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
         http_of(&s)->by_hand = true;
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        exchange_fails(last_exchange(s.w, "ping"), 404);
         operate(s.w, s.server, ops[i]);
-        CHECK(error_of(s.client, 2) == -31003 && answers_to(s.client, 1) == 0);
+        CHECK(error_of(s.client, 2) == -31009 && answers_to(s.client, 1) == 0);
         exchange_gives_session(last_exchange(s.w, "initialize"), "late");
         exchange_says_answer(last_exchange(s.w, "initialize"),
                              "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
@@ -285,6 +304,7 @@ TEST(a_renewal_of_a_runtime_that_was_replaced_says_nothing_for_the_new_one)
         exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
         http_of(&s)->by_hand = true;
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        exchange_fails(last_exchange(s.w, "ping"), 404);
         struct exchange *hello = last_exchange(s.w, "initialize"), *told = NULL;
         exchange_gives_session(hello, "old");
         if (when == 1) {
@@ -313,6 +333,7 @@ TEST(a_renewal_of_a_runtime_that_was_replaced_or_switched_off_wants_no_credentia
         exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
         http_of(&s)->by_hand = true;
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        exchange_fails(last_exchange(s.w, "ping"), 404);
         struct exchange *hello = last_exchange(s.w, "initialize");
         http_of(&s)->by_hand = false;
         operate(s.w, s.server, off ? HF_OP_DISABLE : HF_OP_RESTART);
@@ -336,6 +357,7 @@ TEST(after_a_renewal_lists_are_fetched_again_and_only_a_difference_is_news)
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     calls(&s, 2, 2);
     manners_of(s.w, s.server)->tools = "[{\"name\":\"echo\"},{\"name\":\"new\"}]";
+    http_of(&s)->has_forgotten = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
     CHECK(heard(s.client, "notifications/tools/list_changed") == 1);
     world_end(s.w);
@@ -480,6 +502,7 @@ TEST(what_a_client_says_in_passing_during_a_renewal_is_not_sent_without_a_sessio
     struct scene s = scene_with_calls(1);
     http_of(&s)->by_hand = true;
     exchange_fails(last_exchange(s.w, CALL), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
     client_says(s.client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
     CHECK(exchanges(s.w, "notifications/roots/list_changed") == 0);
     world_end(s.w);
@@ -494,6 +517,8 @@ TEST(a_call_of_a_forgotten_session_is_cancelled_under_its_own_session_id)
         exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
         http_of(&s)->by_hand = when == 0;
         exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+        if (when == 0)
+            exchange_fails(last_exchange(s.w, "ping"), 404);
         client_cancels(s.client, 1);
         CHECK(nth_exchange(s.w, CALL, 0)->is_aborted);
         CHECK(is_text(last_exchange(s.w, "notifications/cancelled")->session_id, "session-1"));

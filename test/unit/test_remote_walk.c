@@ -74,18 +74,16 @@ static void end_with_status(struct walk *k, struct exchange *x)
         exchange_fails(x, before_it_ran[roll(k, 6)]);
         return;
     }
-    int status = perhaps_after[roll(k, 12)];
-    char known[40];
-    (void)snprintf(known, sizeof known, k->http->is_sse ? "http://s/post?id=%u" : "session-%u",
-                   k->http->sessions);
-    const bool is_known =
-        !k->http->has_forgotten && is_text(k->http->is_sse ? x->endpoint : x->session_id, known);
-    const bool is_lie =
-        status == k->unknown_status && !is_known;    /* that nobody could see through */
-    if (is_lie || (k->http->is_sse && status < 300)) /* and that would be no end */
-        status = 500;
+    const int status = perhaps_after[roll(k, 12)];
+    if (k->http->is_sse && status < 300) { /* that would be no end */
+        exchange_breaks(x, HF_SENT_WHOLE);
+        return;
+    }
     maybe_runs(k, x);
-    exchange_fails_for(x, status, roll(k, 4) ? -1 : 1 + (int64_t)roll(k, 3000));
+    if (status >= 400 && status < 429) /* in its own words: else nobody could see through it */
+        exchange_fails_with(x, status, "text/plain", "The tool says no");
+    else
+        exchange_fails_for(x, status, roll(k, 4) ? -1 : 1 + (int64_t)roll(k, 3000));
 }
 
 static void end_call(struct walk *k, struct exchange *x)

@@ -1,0 +1,409 @@
+/* doubt.c - was a call turned away because its session, or its era, is not known any more?
+ *
+ * 1. Its server is asked how it turns away a session that it cannot know: one ping under a made-up
+ *    id, before a new session is made, whose answer counts for all calls of the lost one. A modern
+ *    server has no sessions: it is asked server/discover.
+ * 2. A call that was turned away in another way is its server's own word.
+ * 3. One that was turned away in the same way waits for the next session (or runtime) and for a
+ *    ping under it. If that is not turned away in the same way, the call was refused and is sent
+ *    again; else nobody can tell, and it is not. */
+#include "core/state.h"
+
+enum { RENEWAL_PAUSE_MS = 60000 }; /* if the session that is said to be unknown still serves */
+
+static void free_doubt(void *p)
+{
+    hf_doubt_free(p);
+}
+
+void hf_doubt_free(struct hf_doubt *doubt)
+{
+    if (doubt)
+        hf_free(doubt->answer);
+    hf_free(doubt);
+}
+
+static struct hf_doubt *take_doubt(struct hf_call *call)
+{
+    struct hf_doubt *doubt = call->doubt;
+    call->doubt = NULL;
+    hf_bury(call->engine, free_doubt, doubt); /* its answer may be on its way */
+    hf_call_arm(call);
+    return doubt;
+}
+
+/* ---- what becomes of a call ---- */
+
+static void settle_unproven(struct hf_call *call)
+{
+    const struct hf_remote *remote = &call->runtime->remote;
+    const struct hf_doubt *doubt = take_doubt(call);
+    const bool is_anybodys = remote->known.is_over && remote->known.status == doubt->status &&
+                             remote->known.session == doubt->session;
+    if (doubt->answer)
+        hf_take_message(call->runtime, call, hf_span_of(doubt->answer));
+    else if (doubt->status < 400)
+        hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true,
+                                               "it answered with an error that names no request" });
+    else
+        hf_remote_reject(call, doubt->status, hf_http_rejection(doubt->status, is_anybodys));
+}
+
+static void settle_refused(struct hf_call *call)
+{
+    (void)take_doubt(call);
+    hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
+}
+
+static struct hf_call *next_doubted(const struct hf_runtime *runtime, bool waits)
+{
+    struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->doubt && call->doubt->waits == waits)
+            return call;
+    }
+    return NULL;
+}
+
+void hf_doubt_over(struct hf_call *call)
+{
+    settle_unproven(call);
+}
+
+/* ---- what is asked ---- */
+
+static bool can_ask(const struct hf_runtime *runtime)
+{
+    return !runtime->is_frozen && !runtime->remote.is_renewing &&
+           (runtime->machine.state == HF_RUNTIME_LIVE ||
+            runtime->machine.state == HF_RUNTIME_DRAINING);
+}
+
+static double random_share(void *engine)
+{
+    return hf_random_share(engine);
+}
+
+static char *make_up(const struct hf_runtime *runtime)
+{
+    const struct hf_remote *remote = &runtime->remote;
+    const char *name = remote->is_sse ? remote->endpoint : remote->session_id;
+    return name ? hf_made_up(hf_span_of(name), random_share, runtime->server->engine) : NULL;
+}
+
+static void go_under(struct hf_post *post, const char *name, bool is_endpoint)
+{
+    char **place = is_endpoint ? &post->endpoint : &post->session_id;
+    hf_free(*place);
+    *place = hf_strdup(name);
+}
+
+/* Once for each session. Afterwards it is on its way, or over. */
+static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
+{
+    struct hf_remote *remote = &runtime->remote;
+    const bool is_stranger = inquiry == &remote->stranger;
+    if (inquiry->session == remote->session)
+        return;
+    hf_free(inquiry->name);
+    *inquiry = (struct hf_inquiry) { .session = remote->session, .is_over = true };
+    inquiry->name = is_stranger ? make_up(runtime) : NULL;
+    if (!can_ask(runtime) || (is_stranger && !inquiry->name))
+        return;
+    struct hf_call *call = hf_call_ours(
+        runtime, HF_FOR_DOUBT, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
+        HF_SPAN(""));
+    if (!call)
+        return;
+    if (is_stranger)
+        go_under(call->post, inquiry->name, remote->is_sse);
+    call->end_by_ms =
+        runtime->server->engine->now_ms + runtime->server->settings.liveness.timeout_ms;
+    hf_call_arm(call);
+    inquiry->call = call;
+    inquiry->is_over = false;
+}
+
+/* Whoever doubts anew asks anew, but for what a stranger is told: that is kept. */
+static void forget_old(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
+    if (next_doubted(runtime, false) || remote->refusal)
+        return;
+    if (remote->known.is_over)
+        remote->known.session = 0;
+    if (remote->stranger.is_over && !remote->stranger.form.status)
+        remote->stranger.session = 0;
+}
+
+/* ---- what the answers say ---- */
+
+static bool was_renewed_lately(const struct hf_runtime *runtime)
+{
+    const struct hf_remote *remote = &runtime->remote;
+    return remote->renewed_ms &&
+           runtime->server->engine->now_ms - remote->renewed_ms < RENEWAL_PAUSE_MS;
+}
+
+static bool is_like_stranger(const struct hf_runtime *runtime, const struct hf_doubt *doubt)
+{
+    const struct hf_remote *remote = &runtime->remote;
+    if (doubt->is_of_era)
+        return hf_form_same(&doubt->form, &remote->known.form);
+    if (!doubt->had_session)
+        return false;
+    if (doubt->session == remote->lost_session)
+        return hf_form_same(&doubt->form, &remote->lost_form);
+    return doubt->session == remote->stranger.session &&
+           hf_form_same(&doubt->form, &remote->stranger.form);
+}
+
+static bool wants_to_know(const struct hf_runtime *runtime)
+{
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->doubt && !call->doubt->waits &&
+            (call->doubt->status == 401 || call->doubt->is_of_era))
+            return true;
+    }
+    return runtime->remote.listen_refusal || was_renewed_lately(runtime);
+}
+
+/* The status with which somebody was turned away as a stranger is; 0: nobody was. */
+static int sort_calls(struct hf_runtime *runtime, bool may_renew)
+{
+    int status = 0;
+    struct hf_call *call;
+    while ((call = next_doubted(runtime, false))) {
+        call->doubt->waits = may_renew && is_like_stranger(runtime, call->doubt);
+        if (call->doubt->waits)
+            status = call->doubt->status;
+        else
+            settle_unproven(call);
+    }
+    return status;
+}
+
+static bool is_refusal_confirmed(const struct hf_remote *remote)
+{
+    return remote->refusal && (!remote->refusal_form.status ||
+                               hf_form_same(&remote->refusal_form, &remote->stranger.form));
+}
+
+static void session_is_gone(struct hf_runtime *runtime, int status)
+{
+    struct hf_remote *remote = &runtime->remote;
+    remote->lost_session = remote->session;
+    remote->lost_form = remote->stranger.session == remote->session ? remote->stranger.form
+                                                                    : (struct hf_form) { 0 };
+    hf_remote_session_gone(runtime, status);
+}
+
+static void wait_for_next(const struct hf_runtime *runtime)
+{
+    struct hf_runtime *current = runtime->slot->current;
+    if (current && current != runtime)
+        hf_doubts_next(current);
+}
+
+static void review(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
+    const bool is_session = !runtime->is_modern && (remote->session_id || remote->endpoint);
+    const bool has_doubt = next_doubted(runtime, false) || remote->refusal;
+    if (remote->is_renewing || (!has_doubt && !remote->listen_refusal))
+        return;
+    const bool is_strangers = is_session && has_doubt, is_known = wants_to_know(runtime);
+    if (is_strangers)
+        ask(runtime, &remote->stranger);
+    if (is_known)
+        ask(runtime, &remote->known);
+    if ((is_strangers && !remote->stranger.is_over) || (is_known && !remote->known.is_over))
+        return;
+    const int met = remote->known.status, heard = remote->listen_refusal;
+    remote->listen_refusal = 0;
+    const bool is_sure = met && (met == 404 || met == heard);
+    const bool is_hurt = heard && is_session && runtime->machine.state == HF_RUNTIME_LIVE;
+    if (is_hurt && !remote->refusal && (is_sure || remote->known.form.status)) {
+        hf_remote_refused(runtime, heard, is_sure ? NULL : &remote->known.form);
+        return;
+    }
+    const bool still_serves = is_known && remote->known.is_served && was_renewed_lately(runtime);
+    const bool may_renew = runtime->is_modern || !still_serves;
+    int status = 0;
+    if (is_refusal_confirmed(remote) && may_renew)
+        status = remote->refusal;
+    else if (runtime->is_modern && heard && met == heard)
+        status = met;
+    if (remote->refusal)
+        hf_slot_mark(runtime->slot); /* what waits may go on, or waits for another session */
+    remote->refusal = 0;
+    const int like_stranger = sort_calls(runtime, may_renew);
+    if (status || like_stranger)
+        session_is_gone(runtime, status ? status : like_stranger);
+    wait_for_next(runtime);
+}
+
+/* ---- what happens ---- */
+
+/* A late one is judged by what was learned of its session. */
+void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const struct hf_settings *settings = &runtime->server->settings;
+    const uint32_t patience = settings->wait_ms ? settings->wait_ms : settings->start_timeout_ms;
+    if (doubt->session == runtime->remote.session)
+        forget_old(runtime);
+    call->doubt = hf_new(struct hf_doubt);
+    *call->doubt = *doubt;
+    call->doubt->until_ms = call->engine->now_ms + patience;
+    hf_call_arm(call);
+    if (doubt->session == runtime->remote.session) {
+        review(runtime);
+        return;
+    }
+    call->doubt->waits = is_like_stranger(runtime, doubt);
+    if (!call->doubt->waits)
+        settle_unproven(call);
+    else if (runtime->slot->current)
+        hf_doubts_next(runtime->slot->current);
+}
+
+/* Something under the current session was. `form` NULL: in a way that says so in any case. */
+void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form)
+{
+    struct hf_remote *remote = &runtime->remote;
+    if (runtime->machine.state > HF_RUNTIME_LIVE)
+        return;
+    if (runtime->machine.state < HF_RUNTIME_LIVE || remote->is_renewing) { /* on its first use */
+        if (!form)
+            session_is_gone(runtime, status);
+        return;
+    }
+    forget_old(runtime);
+    if (!remote->refusal || !form) {
+        remote->refusal = status;
+        remote->refusal_form = form ? *form : (struct hf_form) { 0 };
+    }
+    review(runtime);
+}
+
+void hf_remote_stream_refused(struct hf_runtime *runtime, int status)
+{
+    forget_old(runtime);
+    runtime->remote.listen_refusal = status;
+    review(runtime);
+}
+
+/* ---- the next one ---- */
+
+static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_runtime *on)
+{
+    const struct hf_runtime *runtime;
+    HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
+        struct hf_call *call;
+        HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+            if (call->doubt && call->doubt->waits &&
+                (runtime != on || call->doubt->session != on->remote.session))
+                return call;
+        }
+    }
+    return NULL;
+}
+
+static void judge_waiting(struct hf_runtime *runtime)
+{
+    const struct hf_inquiry *known = &runtime->remote.known;
+    struct hf_call *call;
+    while ((call = next_waiting(runtime->slot, runtime))) {
+        const bool is_other = known->form.status && !hf_form_same(&known->form, &call->doubt->form);
+        if (call->doubt->is_of_era || known->is_served || is_other)
+            settle_refused(call);
+        else
+            settle_unproven(call);
+    }
+}
+
+void hf_doubts_next(struct hf_runtime *runtime)
+{
+    const struct hf_call *call = next_waiting(runtime->slot, runtime);
+    if (!call || runtime != runtime->slot->current || runtime->remote.is_renewing)
+        return;
+    if (!call->doubt->is_of_era)
+        ask(runtime, &runtime->remote.known);
+    if (call->doubt->is_of_era || runtime->remote.known.is_over)
+        judge_waiting(runtime);
+}
+
+void hf_doubts_in_vain(struct hf_slot *slot)
+{
+    struct hf_call *call;
+    while ((call = next_waiting(slot, NULL)))
+        settle_unproven(call);
+}
+
+/* ---- an answer to what was asked ---- */
+
+static struct hf_inquiry *inquiry_of(const struct hf_call *call)
+{
+    struct hf_remote *remote = &call->runtime->remote;
+    return remote->known.call == call      ? &remote->known
+           : remote->stranger.call == call ? &remote->stranger
+                                           : NULL;
+}
+
+void hf_inquiry_left(const struct hf_call *call)
+{
+    struct hf_inquiry *inquiry = inquiry_of(call);
+    if (inquiry) {
+        inquiry->call = NULL;
+        inquiry->is_over = true;
+    }
+}
+
+bool hf_inquiry_is_stranger(const struct hf_call *call)
+{
+    return call && call->purpose == HF_FOR_DOUBT && call->runtime->remote.stranger.call == call;
+}
+
+static void go_on(struct hf_runtime *runtime, const struct hf_inquiry *inquiry)
+{
+    review(runtime);
+    if (inquiry == &runtime->remote.known && runtime == runtime->slot->current &&
+        inquiry->session == runtime->remote.session)
+        judge_waiting(runtime);
+}
+
+void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *form)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_inquiry *inquiry = inquiry_of(call);
+    hf_call_end_ours(call);
+    if (!inquiry)
+        return;
+    inquiry->is_served = false;
+    inquiry->status = status;
+    inquiry->form = form ? *form : (struct hf_form) { 0 };
+    go_on(runtime, inquiry);
+}
+
+/* An error of its own is an answer as well: whoever says it has let the ping in. But a stranger's
+ * may be how it is turned away, with its id in it. */
+void hf_inquiry_answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    struct hf_inquiry *inquiry = inquiry_of(call);
+    int64_t code;
+    const bool is_unknown = runtime->is_modern && msg->kind == HF_MSG_ERROR &&
+                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+                            code == -32601;
+    hf_call_end_ours(call);
+    if (!inquiry)
+        return;
+    inquiry->is_served = true;
+    inquiry->status = 0;
+    inquiry->form = (struct hf_form) { 0 };
+    go_on(runtime, inquiry);
+    if (is_unknown && runtime->server->settings.era == HF_ERA_UNKNOWN)
+        hf_remote_session_gone(runtime, 0);
+}
