@@ -90,11 +90,15 @@ static bool is_prose(struct hf_span text)
     return true;
 }
 
-/* What an event meant may have been said in one that did not come. */
+/* An event in which the answer stood may not have come. */
 static bool is_event_stream(struct hf_span type)
 {
     static const char name[] = "text/event-stream";
-    return type.n >= sizeof name - 1 && strncasecmp(type.p, name, sizeof name - 1) == 0;
+    const size_t n = sizeof name - 1;
+    for (size_t i = 0; i < n && i < type.n; i++)
+        if ((type.p[i] | 0x20) != (name[i] | 0x20))
+            return false;
+    return type.n >= n;
 }
 
 bool hf_body_is_sound(const struct hf_body *body, unsigned depth_max)

@@ -120,10 +120,21 @@ test('a_call_that_needs_a_login_of_its_own_is_passed_back_and_the_session_stays'
   const server = await httpServer(t);
   const hf = await connectedTo(t, server);
   const answer = await hf.call('status', { key: 'k', status: 401, headers: { 'www-authenticate': 'Bearer' }, body: 'login' });
-  assertOurError(answer, -31009, { dispatched: false, retry: 'no' });
+  assertOurError(answer, -31009, { dispatched: true, retry: 'check_first' }); // a ping needs none: it may be the tool that said so
   assert.match(JSON.stringify(answer.error), /auth required|401/);
   assert.equal(server.delivered('k'), 1);
   assert.equal(server.count('initialize'), 1);
+  await hf.finish();
+});
+
+test('a_login_that_a_ping_needs_as_well_came_before_anything_ran', async (t) => {
+  const server = await httpServer(t);
+  const hf = await connectedTo(t, server);
+  server.front = (x) => x.message.method !== undefined && !x.status(401, { headers: { 'www-authenticate': 'Bearer' }, body: 'login' });
+  const answer = await hf.call('pay', { key: 'k' });
+  assertOurError(answer, -31009, { dispatched: false, retry: 'no' });
+  assert.match(JSON.stringify(answer.error), /auth required|401/);
+  assert.equal(server.ran('k'), 0);
   await hf.finish();
 });
 

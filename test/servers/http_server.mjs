@@ -318,7 +318,7 @@ class Mcp {
 }
 
 /** How servers in the wild say that they do not know a session. */
-const UNKNOWN = {
+export const UNKNOWN = {
   400: (x) => x.status(400, { body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Bad Request: No valid session ID provided' } } }),
   401: (x) => x.status(401, { headers: { 'www-authenticate': 'Bearer error="invalid_token"' }, body: { error: 'invalid_token' } }),
   403: (x) => x.status(403, { body: 'Forbidden' }),
