@@ -209,3 +209,60 @@ TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
     CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "generation", "1"));
     world_end(s.w);
 }
+
+/* ---- was it about the era? ---- */
+
+static struct scene modern_with_call(void)
+{
+    struct scene s = remote_modern(default_settings());
+    client_calls(s.client, 1, "echo");
+    settle(s.w);
+    manners_of(s.w, s.server)->http.by_hand = true;
+    return s;
+}
+
+TEST(a_bare_refusal_is_sent_again_in_the_older_era_once_the_next_runtime_was_let_in)
+{
+    static const int statuses[] = { 400, 404, 405 };
+    for (size_t i = 0; i < 3; i++) {
+        struct scene s = modern_with_call();
+        exchange_fails(last_exchange(s.w, "tools/call"), statuses[i]);
+        REQUIRE(exchanges(s.w, "server/discover") == 2 && answers_to(s.client, 1) == 0);
+        exchange_fails(last_exchange(s.w, "server/discover"), statuses[i]);
+        settle(s.w);
+        CHECK(exchanges(s.w, "tools/call") == 1 && answers_to(s.client, 1) == 0);
+        go_back(&s);
+        exchange_fails(last_exchange(s.w, "server/discover"), statuses[i]); /* of the next one */
+        settle(s.w);
+        REQUIRE(IS(s.server, CONNECTED) && sent(s.w, "tools/call") == 2);
+        exchange_answers(last_exchange(s.w, "tools/call"), "{\"content\":[]}");
+        CHECK(has_result(s.client, 1));
+        world_end(s.w);
+    }
+}
+
+TEST(a_bare_refusal_is_not_sent_again_if_the_question_is_refused_in_other_words)
+{
+    struct scene s = modern_with_call();
+    exchange_fails_with(last_exchange(s.w, "tools/call"), 404, "text/plain", "The tool says no");
+    exchange_fails(last_exchange(s.w, "server/discover"), 404);
+    settle(s.w);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(exchanges(s.w, "tools/call") == 1);
+    world_end(s.w);
+}
+
+TEST(a_bare_refusal_is_not_sent_again_if_nobody_is_let_in_in_time)
+{
+    struct hf_settings settings = default_settings();
+    struct scene s = modern_with_call();
+    exchange_fails(last_exchange(s.w, "tools/call"), 404);
+    exchange_fails(last_exchange(s.w, "server/discover"), 404);
+    manners_of(s.w, s.server)->http.by_hand = false;
+    manners_of(s.w, s.server)->http.is_down = true;
+    exchange_breaks(last_exchange(s.w, "server/discover"), HF_SENT_NOTHING);
+    advance(s.w, settings.wait_ms);
+    CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
+    CHECK(exchanges(s.w, "tools/call") == 1);
+    world_end(s.w);
+}
