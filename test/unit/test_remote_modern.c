@@ -237,14 +237,17 @@ TEST(a_revision_refused_in_another_form_than_the_revisions_own_is_an_answer)
 
 TEST(the_codes_of_the_modern_era_from_a_legacy_server_are_its_tools_own)
 {
-    struct scene s = remote_with(false);
-    calls(&s, 1);
-    exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
-    calls(&s, 2);
-    exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER("2025-11-25"));
-    CHECK(error_of(s.client, 1) == -32020 && error_of(s.client, 2) == -32022);
-    CHECK(sent(s.w, CALL) == 2 && status_of(s.server).generation == 1);
-    world_end(s.w);
+    for (int stateless = 0; stateless < 2; stateless++) {
+        struct scene s =
+            remote_scene_of(default_settings(), (struct http_manners) { .no_session = stateless });
+        calls(&s, 1);
+        exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
+        calls(&s, 2);
+        exchange_answers_error(last_exchange(s.w, CALL), 400, ANOTHER("2025-11-25"));
+        CHECK(error_of(s.client, 1) == -32020 && error_of(s.client, 2) == -32022);
+        CHECK(sent(s.w, CALL) == 2 && status_of(s.server).generation == 1);
+        world_end(s.w);
+    }
 }
 
 TEST(a_legacy_server_that_says_it_speaks_another_revision_by_now_is_asked_which)
