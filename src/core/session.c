@@ -166,7 +166,7 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct h
 }
 
 /* A retry is as far as the call that it waits for. */
-static const struct hf_call *sent_for(const struct hf_call *call)
+static struct hf_call *sent_for(struct hf_call *call)
 {
     return call->stage == HF_CALL_JOINED ? call->park->call : call;
 }
@@ -174,13 +174,13 @@ static const struct hf_call *sent_for(const struct hf_call *call)
 /* Its client is told how far it got. */
 static void give_up(struct hf_call *call)
 {
-    const struct hf_call *sent = sent_for(call);
+    struct hf_call *sent = sent_for(call);
     const bool is_laid_aside = !sent->slot; /* by a retry that was given up before this one */
     const bool may_have_run = hf_stage_is_begun(sent->stage) ||
                               (sent->stage == HF_CALL_ASKING && !is_laid_aside) ||
-                              sent->stage == HF_CALL_KEEPING || sent->was_dispatched;
-    if (call->stage == HF_CALL_KEEPING) {
-        hf_seam_let_go(call);
+                              sent->was_dispatched;
+    if (sent->stage == HF_CALL_KEEPING) { /* its answer is there: whoever waits for it has it */
+        hf_seam_let_go(sent);
         return;
     }
     hf_call_take_back(call, HF_SPAN(""));

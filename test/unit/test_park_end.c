@@ -454,6 +454,38 @@ TEST(a_retry_that_ends_with_its_client_names_the_generation_that_has_the_call)
 
 /* ---- holdfast ---- */
 
+static struct scene answer_is_being_kept(void) /* for the retries 2 and 3 */
+{
+    struct scene s = parked_with_state();
+    hf_engine_use_seam(s.w->engine, HF_SEAM_ANSWER, true, at(s.w->now_ms));
+    retries(s.client, 2, state, YES);
+    child_answers(s.first, CALL, RESULT);
+    retries(s.client, 3, state, YES);
+    return s;
+}
+
+TEST(retries_of_a_call_whose_answer_is_being_kept_get_that_answer_when_their_client_is_given_up)
+{
+    struct scene s = answer_is_being_kept();
+    CHECK(answers_to(s.client, 2) == 0 && answers_to(s.client, 3) == 0);
+    hf_session_give_up(s.client->session, at(s.w->now_ms));
+    settle(s.w);
+    CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
+    world_end(s.w);
+}
+
+TEST(a_retry_that_waits_for_an_answer_that_is_being_kept_outlives_their_server)
+{
+    struct scene s = answer_is_being_kept();
+    operate(s.w, s.server, HF_OP_REMOVE);
+    advance(s.w, 4000);
+    client_cancels(s.client, 2);
+    CHECK(answers_to(s.client, 3) == 0);
+    advance(s.w, 1000);
+    CHECK(answers_to(s.client, 2) == 0 && is_complete(s.client, 3));
+    world_end(s.w);
+}
+
 TEST(holdfast_stops_at_once_with_a_call_that_nobody_waits_for_and_tells_who_comes_the_truth)
 {
     struct scene s = parked_with_state();
