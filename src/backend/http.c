@@ -217,12 +217,13 @@ static struct hf_body body_of(const struct exchange *exchange, const struct hf_f
     const struct hf_span encoding = hf_fetch_header(fetch, "content-encoding");
     const bool is_plain =
         encoding.n == 0 || (encoding.n == 8 && strncasecmp(encoding.p, "identity", 8) == 0);
+    const bool is_measured =
+        hf_fetch_header(fetch, "content-length").p || hf_fetch_header(fetch, "transfer-encoding").p;
     return (struct hf_body) {
         .text = hf_buf_span(&exchange->body),
         .type = hf_fetch_header(fetch, "content-type"),
         .is_plain = is_plain && !exchange->is_over_limit,
-        .is_measured = hf_fetch_header(fetch, "content-length").p ||
-                       hf_fetch_header(fetch, "transfer-encoding").p,
+        .is_measured = is_measured && (!exchange->sse || hf_sse_is_between(exchange->sse)),
     };
 }
 

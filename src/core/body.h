@@ -18,7 +18,7 @@ struct hf_body {
     struct hf_span type; /* content type; p NULL: not said */
     bool is_whole;       /* it came to its end, as far as HTTP can tell */
     bool is_plain;       /* unencoded, and within our limits */
-    bool is_measured;    /* its length was said, so that an end is an end */
+    bool is_measured;    /* its length was said, and no event in it is cut: an end is an end */
 };
 
 enum hf_reading {

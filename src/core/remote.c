@@ -44,6 +44,7 @@ static void free_post(void *p)
     hf_free(post->session_id);
     hf_free(post->endpoint);
     hf_free(post->event_id);
+    hf_free(post->to_nobody);
     hf_free(post);
 }
 
@@ -366,6 +367,15 @@ enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
     return reading;
 }
 
+/* Of a stream: if that is all that it says, it may mean that the session is not known. */
+static void note_to_nobody(struct hf_post *post, struct hf_span text)
+{
+    const struct hf_body body = { .text = text };
+    if (!post->is_answered && hf_linked(&post->link) && post->call && post->session_id &&
+        hf_body_is_error_to_nobody(&body))
+        post->to_nobody = hf_span_dup(text);
+}
+
 void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
@@ -374,6 +384,8 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
     text = hf_without_mark(text);
     if (post->status < 300) {
         hf_take_message(runtime, post->call, text);
+        if (post->is_stream && post->message_count++ == 0)
+            note_to_nobody(post, text);
         return;
     }
     struct hf_span answer;
@@ -386,6 +398,7 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
 void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now)
 {
     hf_runtime_bytes_came(post->runtime, now);
+    post->message_count++;
     if (post->status < 300)
         hf_take_over(post->runtime, skim);
 }

@@ -277,8 +277,10 @@ struct hf_post {
     size_t owned_length;
     uint64_t session; /* the number of the session it was begun under */
     char *session_id;
-    char *endpoint; /* NULL: that of its runtime */
-    char *event_id; /* raw; NULL: the stream cannot be resumed */
+    char *endpoint;         /* NULL: that of its runtime */
+    char *event_id;         /* raw; NULL: the stream cannot be resumed */
+    unsigned message_count; /* said on a stream of events */
+    char *to_nobody; /* the first of them, if it is an error that names no request; or NULL */
     int64_t retry_ms;
     uint64_t opened_ms; /* when its head came */
     int status;

@@ -284,6 +284,11 @@ enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret)
     return end_event(sse, ret);
 }
 
+bool hf_sse_is_between(const struct hf_sse *sse)
+{
+    return sse->is_reported || (!sse->has_data && !sse->in_value && sse->field_len == 0);
+}
+
 const struct hf_json_skim *hf_sse_over(const struct hf_sse *sse)
 {
     assert(sse->is_over);

@@ -39,6 +39,8 @@ void hf_sse_free(struct hf_sse *sse); /* NULL accepted */
 enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct hf_sse_event *ret);
 /* The stream has ended: what it ended in, if that counts as an event. Never OVER. */
 enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret);
+/* Whether nothing was begun that has not been told: only then has a stream said all it wanted. */
+bool hf_sse_is_between(const struct hf_sse *sse);
 const struct hf_json_skim *hf_sse_over(const struct hf_sse *sse); /* after HF_SSE_OVER */
 
 #endif

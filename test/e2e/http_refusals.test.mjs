@@ -124,6 +124,7 @@ for (const [name, reply] of [
   ['echoes_our_id', (x) => x.status(404, { body: { jsonrpc: '2.0', id: x.message.id ?? null, error: { code: -32001, message: 'Session not found' } } })],
   ['names_the_session_in_plain_text', (x) => x.status(400, { body: `no session ${x.request.headers['mcp-session-id']}` })],
   ['says_nothing', (x) => x.status(404)],
+  ['says_200_and_an_error_to_nobody_in_an_event_stream', (x) => withBody(x, 200, `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } })}\n\n`, 'text/event-stream')],
   ['says_200_and_an_error_to_nobody', (x) => x.status(200, { body: { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } } })],
 ]) {
   test(`a_server_that_lost_its_sessions_and_${name}_serves_the_next_call_once`, async (t) => {

@@ -224,8 +224,15 @@ static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
 {
     struct hf_post *post = x->post;
     char text[BODY_MAX];
+    const struct hf_body body = body_of(x, text);
+    if (x->is_stream && x->words == WORDS_UNKNOWN && x->status < 300) {
+        TRACE(sim, "exchange %u says %s", x->serial, text);
+        shell_begin(sim, hf_post_runtime(post));
+        hf_post_message(post, body.text, at(sim->now_ms));
+        shell_end(sim);
+    }
     const struct hf_post_end end = {
-        .body = body_of(x, text),
+        .body = body,
         .sent = x->sent,
         .status = x->status,
         .is_whole = is_whole,

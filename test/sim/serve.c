@@ -25,7 +25,8 @@ void serve_turn_away(struct sim *sim, struct exchange *x, int status)
 {
     maybe_later(sim, x, status);
     plan(x, STEP_HEAD, status, serve_latency(sim, x));
-    if (chance(sim, 30) && x->wire)
+    /* beside a refusal on a stream it would mean that somebody is at work there */
+    if (chance(sim, 30) && x->wire && !(x->is_stream && sim->is_calm))
         plan(x, STEP_SAY, chance(sim, 50) ? SAYING_STRANGER : SAYING_NOISE, 0);
     plan(x, STEP_OVER, !sim->is_calm && chance(sim, 10) ? 0 : 1, 0);
 }
@@ -215,6 +216,7 @@ static bool turns_away_unknown(struct sim *sim, struct exchange *x)
           : status == 403 ? FAULT_FORGOTTEN_403
                           : FAULT_FORGOTTEN_404);
     x->words = WORDS_UNKNOWN;
+    x->is_stream = is_quiet && host->words % 2; /* as an event, and always so */
     serve_turn_away(sim, x, status);
     return true;
 }

@@ -6,8 +6,7 @@
 
 static const int doubtful[] = { 400, 401, 403, 404, 409, 410, 422 };
 enum { DOUBTFUL = sizeof doubtful / sizeof *doubtful };
-#define NOBODY \
-    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"gone\"},\"id\":null}"
+#define NOBODY "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"gone\"},\"id\":null}"
 #define NOT_FOUND                                                                                  \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no such session\"},\"id\":%s}"
 
@@ -118,6 +117,54 @@ TEST(an_error_to_nobody_under_200_is_understood_where_a_stranger_gets_it_too)
         CHECK(error_of(s.client, 1) == (same ? 0 : -31002));
         world_end(s.w);
     }
+}
+
+static void say_in_a_stream(struct exchange *x, const char *first, const char *second)
+{
+    exchange_head(x, 200, true);
+    exchange_says(x, "%s", first);
+    if (second)
+        exchange_says(x, "%s", second);
+    exchange_ends(x);
+}
+
+TEST(an_error_to_nobody_is_understood_also_in_an_event_stream_if_nothing_else_is_said_there)
+{
+    static const char news[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
+                               "\"params\":{\"level\":\"info\",\"data\":1}}";
+    static const struct {
+        const char *first, *second;
+        bool is_cut, is_refusal;
+    } ways[] = {
+        { NOBODY, NULL, false, true },
+        { NOBODY, news, false, false }, /* whoever says that may have run it */
+        { news, NOBODY, false, false },
+        { NOBODY, NULL, true, false },
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->by_hand = true;
+        last_exchange(s.w, CALL)->has_no_length = ways[i].is_cut;
+        say_in_a_stream(last_exchange(s.w, CALL), ways[i].first, ways[i].second);
+        CHECK(exchanges(s.w, "ping") == (ways[i].is_refusal ? 1 : 0));
+        CHECK(error_of(s.client, 1) == (ways[i].is_refusal ? 0 : -31002));
+        http_of(&s)->by_hand = false;
+        if (ways[i].is_refusal)
+            say_in_a_stream(last_exchange(s.w, "ping"), NOBODY, NULL);
+        CHECK(sent(s.w, CALL) == (ways[i].is_refusal ? 2 : 1));
+        world_end(s.w);
+    }
+}
+
+TEST(an_error_to_nobody_in_an_event_stream_is_not_the_same_as_one_without)
+{
+    struct scene s = scene_with_calls(1);
+    http_of(&s)->by_hand = true;
+    say_in_a_stream(last_exchange(s.w, CALL), NOBODY, NULL);
+    http_of(&s)->by_hand = false;
+    exchange_fails_with(last_exchange(s.w, "ping"), 200, "application/json", NOBODY);
+    CHECK(sent(s.w, CALL) == 1 && error_of(s.client, 1) == -31002);
+    world_end(s.w);
 }
 
 TEST(a_call_that_was_in_doubt_and_is_sent_again_has_no_doubt_left)

@@ -223,3 +223,29 @@ TEST(an_event_whose_data_is_complete_needs_no_blank_line_when_the_stream_ends)
         hf_sse_free(sse);
     }
 }
+
+TEST(a_stream_is_between_events_where_nothing_is_begun_that_was_not_told)
+{
+    static const struct {
+        const char *in;
+        bool is_between;
+    } ends[] = {
+        { "", true },
+        { "data: {}\n\n", true },
+        { "data: {}\n\n: ping\n\n", true },
+        { "id: 7\n\n", true },
+        { "data: {}\n\ndata: {", false },
+        { "data: {}\n\ndata: {\n", false },
+        { "data: {}\n\nda", false },
+        { "data: {}\n\ndata:", false },
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct hf_sse *sse = hf_sse_new(100);
+        struct hf_sse_event event;
+        struct hf_span in = hf_span_of(ends[i].in);
+        while (hf_sse_next(sse, &in, &event) != HF_SSE_NONE)
+            ;
+        CHECK(hf_sse_is_between(sse) == ends[i].is_between);
+        hf_sse_free(sse);
+    }
+}
