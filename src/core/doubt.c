@@ -304,7 +304,7 @@ static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_
         struct hf_call *call;
         HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
             if (call->doubt && call->doubt->waits &&
-                (runtime != on || call->doubt->session != on->remote.session))
+                (runtime != on || call->doubt->session != runtime->remote.session))
                 return call;
         }
     }
