@@ -233,7 +233,9 @@ static void judge(struct hf_call *call, const struct over *over)
         .is_to_nobody = over->is_to_nobody,
         .may_be_of_era = call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN,
     };
-    const enum hf_http_verdict verdict = hf_http_verdict(facts);
+    /* an error with its own id is its answer, unless it is about the session or the era */
+    const enum hf_http_verdict verdict =
+        over->reading == HF_READ_ERROR ? HF_HTTP_DOUBTED : hf_http_verdict(facts);
     char why[REASON_MAX];
     describe_end(end, why);
     switch (verdict) {

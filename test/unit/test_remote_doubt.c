@@ -300,6 +300,19 @@ TEST(an_answer_in_a_body_of_an_error_status_is_passed_on_however_it_is_wrapped)
         }
 }
 
+TEST(an_error_with_the_id_of_its_call_is_its_answer_also_with_a_status_that_means_refused)
+{
+    static const int statuses[] = { 421, 425, 409 };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct scene s = remote_scene_of(with_status(409, 503), (struct http_manners) { 0 });
+        calls(&s, 1, 1);
+        exchange_answers_error(last_exchange(s.w, CALL), statuses[i],
+                               "{\"code\":-32001,\"message\":\"the tool's own\"}");
+        CHECK(error_of(s.client, 1) == -32001 && sent(s.w, CALL) == 1);
+        world_end(s.w);
+    }
+}
+
 TEST(a_body_that_cannot_be_read_to_its_end_is_no_refusal_whatever_its_status)
 {
     static const char *const bodies[] = {
