@@ -299,12 +299,13 @@ void hf_remote_stream_refused(struct hf_runtime *runtime, int status)
 
 static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_runtime *on)
 {
+    const uint64_t session = on ? on->remote.session : 0;
     const struct hf_runtime *runtime;
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
         struct hf_call *call;
         HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
             if (call->doubt && call->doubt->waits &&
-                (runtime != on || call->doubt->session != runtime->remote.session))
+                (runtime != on || call->doubt->session != session))
                 return call;
         }
     }
