@@ -124,15 +124,18 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
     inquiry->is_over = false;
 }
 
-/* Whoever doubts anew asks anew, but for what a stranger is told: that is kept. */
-static void forget_old(struct hf_runtime *runtime)
+/* Whoever doubts anew asks anew. What a stranger was told is kept for calls that are told the same:
+ * of a call that was turned away otherwise it says nothing, for there may be another server behind
+ * the URL by now. `form` NULL: it is not about a call. */
+static void forget_old(struct hf_runtime *runtime, const struct hf_form *form)
 {
     struct hf_remote *remote = &runtime->remote;
     if (next_doubted(runtime, false) || remote->refusal)
         return;
     if (remote->known.is_over)
         remote->known.session = 0;
-    if (remote->stranger.is_over && !remote->stranger.form.status)
+    if (remote->stranger.is_over &&
+        (!remote->stranger.form.status || (form && !hf_form_same(&remote->stranger.form, form))))
         remote->stranger.session = 0;
 }
 
@@ -253,7 +256,7 @@ void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt)
     const struct hf_settings *settings = &runtime->server->settings;
     const uint32_t patience = settings->wait_ms ? settings->wait_ms : settings->start_timeout_ms;
     if (doubt->session == runtime->remote.session)
-        forget_old(runtime);
+        forget_old(runtime, &doubt->form);
     call->doubt = hf_new(struct hf_doubt);
     *call->doubt = *doubt;
     call->doubt->until_ms = call->engine->now_ms + patience;
@@ -280,7 +283,7 @@ void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_f
             session_is_gone(runtime, status);
         return;
     }
-    forget_old(runtime);
+    forget_old(runtime, NULL);
     if (!remote->refusal || !form) {
         remote->refusal = status;
         remote->refusal_form = form ? *form : (struct hf_form) { 0 };
@@ -290,7 +293,7 @@ void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_f
 
 void hf_remote_stream_refused(struct hf_runtime *runtime, int status)
 {
-    forget_old(runtime);
+    forget_old(runtime, NULL);
     runtime->remote.listen_refusal = status;
     review(runtime);
 }

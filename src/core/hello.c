@@ -130,8 +130,7 @@ static void become_live(struct hf_runtime *runtime)
 static void introduce(struct hf_runtime *runtime)
 {
     if (runtime->is_remote) { /* each message travels on its own: this one must be first */
-        hf_remote_introduce(runtime,
-                            hf_json_get(hf_span_of(runtime->greeting), HF_SPAN("protocolVersion")));
+        hf_remote_introduce(runtime);
         return;
     }
     hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
@@ -169,6 +168,8 @@ void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
     hf_free(runtime->greeting);
     runtime->greeting = hf_span_dup(msg->result);
     read_capabilities(runtime, msg->result);
+    if (runtime->is_remote)
+        hf_remote_agree(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
     if (!renews)
         hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
     hf_server_mark(runtime->server); /* a client may wait for these words */

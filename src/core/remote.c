@@ -204,7 +204,7 @@ static bool can_be_a_header(struct hf_span text)
     return true;
 }
 
-void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version)
+void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version)
 {
     struct hf_remote *remote = &runtime->remote;
     struct hf_buf plain = hf_draft();
@@ -213,6 +213,11 @@ void hf_remote_introduce(struct hf_runtime *runtime, struct hf_span version)
     hf_free(remote->version);
     remote->version = hf_buf_len(&plain) ? hf_span_dup(hf_buf_span(&plain)) : NULL;
     hf_buf_done(&plain);
+}
+
+void hf_remote_introduce(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = &runtime->remote;
     remote->initialized =
         tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
     /* nothing goes on without it: its time is that of the whole start */

@@ -210,8 +210,8 @@ static void judge_dispatched(struct sim *sim, struct request *r, const struct to
                    r->number, (int)r->generation, (int)generation);
     const struct via *via = &sim->vias[r->via];
     const bool was_waiting = via->gone_ms == sim->now_ms; /* and had been sent before */
-    if (reason_is(told, "client_gone") && r->target && !r->clocks_changed && !was_waiting &&
-        (!via->gone_ms || sim->now_ms < via->gone_ms + r->target->settings.gone_ms))
+    if (reason_is(told, "client_gone") && r->sent_to && !r->clocks_changed && !was_waiting &&
+        (!via->gone_ms || sim->now_ms < via->gone_ms + r->sent_to->settings.gone_ms))
         sim_broken(sim, PROMISE_P2, "request %d made room for others, and its client is there",
                    r->number);
     if (ended_by_clock(told))

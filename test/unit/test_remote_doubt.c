@@ -237,6 +237,21 @@ TEST(a_refusal_that_no_stranger_gets_is_the_servers_word_and_not_sent_again)
     }
 }
 
+TEST(another_server_behind_the_url_is_asked_how_it_turns_strangers_away)
+{
+    struct scene s = scene_with_calls(2);
+    http_of(&s)->by_hand = true;
+    exchange_fails(nth_exchange(s.w, CALL, 0), 403); /* of its tool */
+    exchange_fails(last_exchange(s.w, "ping"), 404);
+    CHECK(error_of(s.client, 1) == -31009 && sent(s.w, "initialize") == 1);
+    exchange_fails(nth_exchange(s.w, CALL, 1), 400); /* of the next one, to a session of the last */
+    CHECK(exchanges(s.w, "ping") == 2 && is_strange(last_exchange(s.w, "ping")));
+    http_of(&s)->by_hand = false;
+    exchange_fails(last_exchange(s.w, "ping"), 400);
+    CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 3);
+    world_end(s.w);
+}
+
 TEST(a_refusal_in_other_words_type_or_code_is_the_servers_own)
 {
     static const struct {

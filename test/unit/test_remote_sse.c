@@ -38,6 +38,24 @@ TEST(a_server_that_does_not_know_the_newer_transport_is_served_by_the_older_one)
     }
 }
 
+TEST(the_agreed_version_is_said_from_the_answer_to_initialize_on)
+{
+    struct world *w = world_new();
+    struct hf_server *server = add_remote(w, "s", default_settings());
+    manners_of(w, server)->http = (struct http_manners) { .is_sse = true };
+    hf_server_set_clients_own(server);
+    settle(w);
+    struct client *client = open_client(w, server);
+    client_says(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                        "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}");
+    REQUIRE(has_result(client, 0)); /* and it has not said `initialized` */
+    exchange_says(stream_of(newest_child(w, server)),
+                  "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}");
+    CHECK(is_text(last_exchange(w, "response")->version, "2025-11-25"));
+    CHECK(sent(w, "notifications/initialized") == 0);
+    world_end(w);
+}
+
 TEST(a_server_that_may_have_moved_on_is_asked_so_before_the_older_transport_is_tried)
 {
     struct hf_settings settings = default_settings();
