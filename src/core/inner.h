@@ -351,8 +351,7 @@ void hf_park_ended(struct hf_call *call, const struct hf_answer *answer); /* for
 bool hf_park_may_come_again(const struct hf_park *park, enum hf_error error);
 void hf_park_lay_aside(struct hf_park *park, const struct hf_answer *answer);
 void hf_park_stop_asking(struct hf_park *park); /* its call is about to end */
-void hf_park_done_with_server(struct hf_park *park);
-void hf_park_left(struct hf_call *call); /* its call or one of its waiters, which ends */
+void hf_park_left(struct hf_call *call);        /* its call or one of its waiters, which ends */
 void hf_park_lost(struct hf_call *call); /* its call is sent again: what was asked in it is moot */
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
 uint64_t hf_park_via(const struct hf_call *call); /* of the newest waiter; 0: there is none */

@@ -349,15 +349,6 @@ void hf_park_stop_asking(struct hf_park *park)
     hf_park_refuse_asks(park, true, "the call has ended");
 }
 
-/* The call may outlive its server from now on, and so may the retries that wait for it. */
-void hf_park_done_with_server(struct hf_park *park)
-{
-    struct hf_call *waiter;
-    HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link) {
-        waiter->slot = NULL;
-    }
-}
-
 void hf_park_ended(struct hf_call *call, const struct hf_answer *answer)
 {
     struct hf_park *park = call->park;
@@ -383,8 +374,9 @@ void hf_park_leave_server(struct hf_park *park)
 {
     struct hf_call *waiter;
     park->call->slot = NULL;
-    HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link)
+    HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link) {
         waiter->slot = NULL;
+    }
 }
 
 /* It goes back to where it was before the last retry came: never sent, and to be asked for again.

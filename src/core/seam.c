@@ -100,10 +100,8 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     hf_call_weigh(call, 0, call->kept->length);
     if (call->park)
         hf_park_stop_asking(call->park);
-    if (hf_call_is_parked(call)) {
+    if (hf_call_is_parked(call))
         hf_park_rearm(call->park);
-        hf_park_done_with_server(call->park);
-    }
     struct hf_runtime *runtime = hf_call_step_aside(call);
     if (hf_call_is_parked(call))
         hf_park_leave_server(call->park);
