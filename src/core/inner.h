@@ -132,9 +132,9 @@ void hf_remote_dispatch(struct hf_call *call);    /* its frame is built */
 /* `about`: the call that it is about, or NULL. */
 void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
                     struct hf_span message);
-/* Our `initialized`; hf_hello_introduced when it has arrived. */
 /* The version that its answer to initialize says: every exchange names it from here on. */
 void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version);
+/* Our `initialized`; hf_hello_introduced when it has arrived. */
 void hf_remote_introduce(struct hf_runtime *runtime);
 /* Rejected before processing, by the revision: it is to go out again, corrected. */
 bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg);
