@@ -27,12 +27,12 @@ PURE_HEADERS = {"assert.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "st
                 "math.h", "errno.h", "limits.h", "locale.h", "emmintrin.h", "sys/wait.h"}
 PURE_BANNED = re.compile(r"\b(printf|fprintf|fopen|puts|getenv|time|clock_gettime|gettimeofday|read|write|open|socket|fork|rand|malloc|calloc|realloc)\s*\(")
 # Each machine has one function that writes its state, in one place.
-MACHINES = {"slot": (r"\b(?:slot->|machine\.)state = ", "src/core/slot.c"),
-            "runtime": (r"\bruntime->state = ", "src/core/runtime.c"),
-            "call": (r"(?:->|\.)stage = (?!\()", "src/core/call.c")}
+MACHINES = {"slot": (r"\b(?:slot->|machine\.)state = ", "src/core/machine/slot.c"),
+            "runtime": (r"\bruntime->state = ", "src/core/machine/runtime.c"),
+            "call": (r"(?:->|\.)stage = (?!\()", "src/core/call/call.c")}
 # What may happen in one way only: the function, the files that may call it, how many places at the most.
-ONE_WAY = {"the function that re-sends (send_again)": (r"\bsend_again\(", {"src/core/verdict.c"}, 1),
-           "the function that releases a call": (r"\bhf_call_release\(", {"src/core/answer.c"}, 2)}
+ONE_WAY = {"the function that re-sends (send_again)": (r"\bsend_again\(", {"src/core/call/verdict.c"}, 1),
+           "the function that releases a call": (r"\bhf_call_release\(", {"src/core/call/answer.c"}, 2)}
 ANSWERS = r"\bhf_call_answer\("
 LINE, FUNCTION, FILE = 100, 70, 600
 problems = {}

@@ -1,7 +1,7 @@
 /* modern.c - see modern.h. */
 #include "front/modern.h"
-#include "core/era.h"
-#include "core/errors.h"
+#include "core/call/era.h"
+#include "core/machine/errors.h"
 #include "wire/mcp_headers.h"
 
 static const struct hf_span no_id = { NULL, 0 };

@@ -18,7 +18,7 @@
 #define HF_IO_HTTP_CLIENT_H
 
 #include "base/err.h"
-#include "core/evidence.h"
+#include "core/machine/evidence.h"
 #include "io/loop.h"
 
 struct hf_http_client; /* all peers of one loop */

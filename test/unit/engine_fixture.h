@@ -14,7 +14,7 @@
 
 #include <stdarg.h>
 #include "core/engine.h"
-#include "core/errors.h"
+#include "core/machine/errors.h"
 #include "test.h"
 #include "wire/jsonrpc.h"
 

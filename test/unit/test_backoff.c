@@ -1,7 +1,7 @@
 /* test_backoff.c - when the next attempt comes, and when it is enough (DESIGN 5, Delay and Budget).
  */
 #include "test.h"
-#include "core/backoff.h"
+#include "core/machine/backoff.h"
 
 static struct hf_backoff_settings settings(void)
 {

@@ -1,6 +1,6 @@
 /* test_errors.c - the errors a client sees, against DESIGN 7's table. */
 #include "test.h"
-#include "core/errors.h"
+#include "core/machine/errors.h"
 #include "wire/json.h"
 
 /* DESIGN 7, written down a second time. */

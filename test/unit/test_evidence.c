@@ -5,7 +5,7 @@
  * The request under test always lies at [100, 149]: its closing brace is byte 149, its newline 150.
  */
 #include "test.h"
-#include "core/evidence.h"
+#include "core/machine/evidence.h"
 
 enum { START = 100, BRACE = 149, NEWLINE = 150 };
 

@@ -3,7 +3,7 @@
  * runtime.c: every cell of state x event.
  */
 #include "test.h"
-#include "core/runtime.h"
+#include "core/machine/runtime.h"
 
 #define S(id) HF_RUNTIME_##id
 #define E(id) HF_RUNTIME_EV_##id

@@ -5,7 +5,7 @@
  * and which are known by name, and all others, where the machine must not move and must say so.
  */
 #include "test.h"
-#include "core/slot.h"
+#include "core/machine/slot.h"
 
 #define S(id) HF_SLOT_##id
 #define E(id) HF_SLOT_EV_##id

@@ -2,7 +2,7 @@
  * test_stage.c - where a call may go from where it is (stage.h), written down a second time,
  * against stage.c: every pair of stages.
  */
-#include "core/stage.h"
+#include "core/machine/stage.h"
 #include "test.h"
 
 static const struct {

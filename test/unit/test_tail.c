@@ -1,5 +1,5 @@
 /* test_tail.c - the last bytes of a stream, against the whole stream. */
-#include "core/tail.h"
+#include "core/machine/tail.h"
 #include <string.h>
 #include "base/mem.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* method.c - see method.h. */
-#include "core/method.h"
+#include "core/machine/method.h"
 #include <assert.h>
 #include "wire/json.h"
 

@@ -1,5 +1,5 @@
 /* runtime.c - the only legal moves of a runtime; see runtime.h. */
-#include "core/runtime.h"
+#include "core/machine/runtime.h"
 #include <assert.h>
 
 struct cell {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/method.h"
+#include "core/machine/method.h"
 
 enum { HF_PART_PAGES_MAX = 1000, HF_PART_ITEMS_MAX = 100000 };
 

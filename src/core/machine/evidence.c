@@ -1,5 +1,5 @@
 /* evidence.c - see evidence.h. */
-#include "core/evidence.h"
+#include "core/machine/evidence.h"
 #include <assert.h>
 #include <stddef.h>
 

@@ -8,7 +8,7 @@
 #define HF_CORE_STATS_H
 
 #include <stdint.h>
-#include "core/errors.h"
+#include "core/machine/errors.h"
 
 /* Upper bounds in ms, as people who watch latencies expect them. */
 #define HF_HISTOGRAM_BOUNDS                                                                        \

@@ -14,7 +14,7 @@
 
 #include "base/list.h"
 #include "base/timers.h"
-#include "core/method.h"
+#include "core/machine/method.h"
 
 struct hf_call;
 struct hf_engine;

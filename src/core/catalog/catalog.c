@@ -1,5 +1,5 @@
 /* catalog.c - see catalog.h. */
-#include "core/catalog.h"
+#include "core/catalog/catalog.h"
 #include <assert.h>
 #include <stdlib.h>
 #include "wire/json.h"

@@ -1,5 +1,5 @@
 /* backoff.c - see backoff.h. */
-#include "core/backoff.h"
+#include "core/machine/backoff.h"
 #include <assert.h>
 
 static void record(struct hf_backoff *b, uint64_t now_ms)

@@ -1,5 +1,5 @@
 /* tail.c - see tail.h. */
-#include "core/tail.h"
+#include "core/machine/tail.h"
 #include <string.h>
 #include "base/mem.h"
 

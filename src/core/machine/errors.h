@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
-#include "core/evidence.h"
+#include "core/machine/evidence.h"
 
 #define HF_ERRORS(X) /* id, code, name, dispatched, retry */                                       \
     X(UNAVAILABLE, -31001, "unavailable", false, "later")                                          \

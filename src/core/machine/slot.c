@@ -1,5 +1,5 @@
 /* slot.c - the only legal moves of a server; see slot.h. */
-#include "core/slot.h"
+#include "core/machine/slot.h"
 #include <assert.h>
 
 struct cell {

@@ -1,5 +1,5 @@
 /* body.c - see body.h. */
-#include "core/body.h"
+#include "core/remote/body.h"
 #include "core/state.h"
 #include "wire/scan.h"
 #include "wire/utf8.h"

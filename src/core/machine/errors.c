@@ -1,5 +1,5 @@
 /* errors.c - see errors.h. */
-#include "core/errors.h"
+#include "core/machine/errors.h"
 #include <assert.h>
 #include <string.h>
 #include "wire/json.h"

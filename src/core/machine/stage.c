@@ -1,5 +1,5 @@
 /* stage.c - the only legal moves of a call; see stage.h. */
-#include "core/stage.h"
+#include "core/machine/stage.h"
 #include <assert.h>
 
 #define TO(stage) (1u << HF_CALL_##stage)
