@@ -1,7 +1,5 @@
 /* engine.c - the engine's frame: effects, notes, time, graves. See engine.h. */
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include "core/state.h"
 
 /* A call and its text, if that is of the usual length; as many as a busy client has in flight. */
@@ -29,22 +27,6 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE])
 {
     memcpy(engine->secret, secret, HF_SECRET_SIZE);
-}
-
-struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
-{
-    if (engine->effect_count == engine->effect_cap) {
-        engine->effect_cap = engine->effect_cap ? 2 * engine->effect_cap : 16;
-        engine->effects = hf_realloc(engine->effects, engine->effect_cap * sizeof *engine->effects);
-    }
-    struct hf_effect *effect = &engine->effects[engine->effect_count++];
-    effect->kind = kind;
-    effect->runtime = NULL;
-    effect->session = NULL;
-    effect->server = NULL;
-    effect->post = NULL;
-    effect->piece_count = 0;
-    return effect;
 }
 
 uint64_t hf_engine_held_bytes(const struct hf_engine *engine)
@@ -84,34 +66,6 @@ bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effec
     return true;
 }
 
-void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
-             uint64_t generation, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    const size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
-    struct hf_effect *effect = hf_emit(engine, HF_DO_NOTE);
-    effect->note = (struct hf_note) {
-        .level = level,
-        .server = server ? hf_arena_dup(&engine->arena, hf_span_of(server->name))
-                         : (struct hf_span) { NULL, 0 },
-        .generation = generation,
-        .text = hf_arena_dup(&engine->arena, (struct hf_span) { text, length }),
-    };
-}
-
-void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p)
-{
-    if (engine->grave_count == engine->grave_cap) {
-        engine->grave_cap = engine->grave_cap ? 2 * engine->grave_cap : 16;
-        engine->graves = hf_realloc(engine->graves, engine->grave_cap * sizeof *engine->graves);
-    }
-    engine->graves[engine->grave_count++] = (struct hf_grave) { bury, p };
-}
-
 void hf_engine_collect(struct hf_engine *engine)
 {
     assert(engine->effect_taken == engine->effect_count);
@@ -121,17 +75,6 @@ void hf_engine_collect(struct hf_engine *engine)
         grave.bury(grave.p);
     }
     hf_arena_reset(&engine->arena);
-}
-
-/* xorshift64*: enough for spreading retries, and the same seed gives the same run. */
-double hf_random_share(struct hf_engine *engine)
-{
-    uint64_t x = engine->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    engine->random = x;
-    return (double)((x * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
 }
 
 uint64_t hf_engine_next_ms(const struct hf_engine *engine)

@@ -6,7 +6,7 @@
 
 #include "core/state.h"
 
-/* engine.c */
+/* outbox.c: what an event leaves behind */
 struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind);
 void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
              uint64_t generation, const char *format, ...) HF_PRINTF(5, 6);
@@ -18,9 +18,7 @@ static inline void hf_set_now(struct hf_engine *engine, struct hf_now now)
     engine->wall_ms = now.wall_ms;
 }
 
-/* reviews.c: looked at again when the event is handled */
 void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark);
-void hf_reviews_drain(struct hf_engine *engine);
 static inline void hf_server_mark(struct hf_server *server)
 {
     hf_mark(server->engine, HF_MARK_SERVER, &server->mark);
@@ -30,10 +28,14 @@ static inline void hf_slot_mark(struct hf_slot *slot)
     hf_mark(slot->server->engine, HF_MARK_SLOT, &slot->mark);
 }
 
-/* say.c: messages of our own making */
 struct hf_buf hf_draft(void); /* a buffer for one message */
 struct hf_span hf_keep(struct hf_engine *engine,
                        struct hf_buf *draft); /* until collect; frees the draft */
+
+/* reviews.c: what is marked is looked at again when the event is handled */
+void hf_reviews_drain(struct hf_engine *engine);
+
+/* say.c: messages of our own making */
 /* `via` 0: belongs to no request. */
 void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
 /* What a client was asked (`id`) is of no use any more. */
@@ -51,11 +53,12 @@ void hf_reply_error(const struct hf_incoming *in, int code, const char *format, 
     HF_PRINTF(3, 4);
 void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
                const char *reason, const char *sentence); /* `server` may be NULL */
-/* A response: a server that takes no more of them is lost. */
-void hf_tell(struct hf_runtime *runtime, struct hf_span message);
-/* A notification: dropped where no more is taken. */
-void hf_mention(struct hf_runtime *runtime, struct hf_span message);
+/* A notification: dropped where no more is taken, and then false. */
+bool hf_mention(struct hf_runtime *runtime, struct hf_span message);
 void hf_mention_about(const struct hf_call *call, struct hf_span message); /* to its own session */
+
+/* tell.c: responses to servers; one that takes no more of them is lost */
+void hf_tell(struct hf_runtime *runtime, struct hf_span message);
 void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
 
 /* moves.c: what a move of a slot does */
@@ -79,11 +82,24 @@ void hf_slot_due(struct hf_slot *slot);
 void hf_slot_idle(struct hf_slot *slot);
 void hf_slot_relist(struct hf_slot *slot);
 void hf_slots_drop_owner(struct hf_session *session); /* it is gone, and so are its own slots */
-bool hf_slot_has_attempt(const struct hf_slot *slot);
-int64_t hf_slot_retry_after_ms(const struct hf_slot *slot);
+static inline bool hf_slot_has_attempt(const struct hf_slot *slot)
+{
+    return slot->attempt || slot->attempt_waits;
+}
+/* Until its next attempt; -1: none is due. */
+static inline int64_t hf_slot_retry_after_ms(const struct hf_slot *slot)
+{
+    const uint64_t now = slot->server->engine->now_ms;
+    if (!slot->due.at_ms)
+        return -1;
+    return slot->due.at_ms > now ? (int64_t)(slot->due.at_ms - now) : 0;
+}
 void hf_server_reason(struct hf_server *server, const char *format, ...) HF_PRINTF(2, 3);
 void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms); /* -1: no such wish */
-struct hf_slot *hf_server_slot(const struct hf_server *server); /* the shared or first one */
+static inline struct hf_slot *hf_server_slot(const struct hf_server *server)
+{
+    return HF_LIST_FIRST(&server->slots, struct hf_slot, link); /* the shared or first one */
+}
 void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
 void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
 void hf_server_unref(struct hf_server *server);
@@ -318,12 +334,15 @@ void hf_held_review(struct hf_server *server); /* whoever waits for that server 
 void hf_held_over(struct hf_call *call);       /* answered with what is there */
 struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum hf_part_id part,
                                 struct hf_span cursor);
-/* session.c */
+/* settle.c: calls of a client that has finished, or leaves */
+void hf_session_settle(struct hf_session *session); /* it has finished */
 void hf_session_maybe_settle(struct hf_session *session);
 /* Some call of its was, just now. */
 void hf_session_dispatched(struct hf_session *session, const struct hf_server *server);
 void hf_session_timer(struct hf_session *session);
+/* use.c: which servers a client has used */
 void hf_uses_forget(struct hf_server *server); /* it is removed: nothing may point to it */
+void hf_uses_drop(struct hf_session *session);
 /* What a client makes us remember is bounded: for each, and for all of them together. */
 bool hf_session_may_keep(const struct hf_session *session, size_t bytes);
 void hf_session_keep(struct hf_session *session, size_t bytes);

@@ -8,13 +8,6 @@
  * is looked at once. */
 #include "core/state.h"
 
-void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark)
-{
-    if (!hf_linked(mark))
-        hf_list_push(&engine->marks[kind], mark);
-    engine->is_marked = true;
-}
-
 static void review_server(struct hf_link *mark)
 {
     struct hf_server *server = HF_ITEM(mark, struct hf_server, mark);

@@ -233,3 +233,15 @@ bool hf_runtime_is_owed(const struct hf_runtime *runtime)
     const struct hf_call *oldest = HF_LIST_FIRST(&runtime->calls, struct hf_call, link);
     return oldest && oldest->stage == HF_CALL_SENT;
 }
+
+void hf_runtime_want_write(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (runtime->write_wanted || runtime->is_frozen || hf_list_empty(&runtime->out))
+        return;
+    runtime->write_wanted = true;
+    hf_emit(engine, HF_DO_WRITE)->runtime = runtime;
+    runtime->last_write_ms = engine->now_ms;
+    hf_timer_set(&engine->timers, &runtime->stall,
+                 engine->now_ms + runtime->server->settings.stall_ms);
+}

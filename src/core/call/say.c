@@ -4,30 +4,7 @@
 #include <stdio.h>
 #include "core/state.h"
 
-/* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
-static const size_t draft_max = (size_t)2 << 30;
-
 enum { TOLD_MAX = 1000 }; /* messages that a remote server has not taken yet */
-
-struct hf_buf hf_draft(void)
-{
-    struct hf_buf draft;
-    hf_buf_init(&draft, draft_max);
-    return draft;
-}
-
-static void free_bytes(void *p)
-{
-    hf_free(p);
-}
-
-struct hf_span hf_keep(struct hf_engine *engine, struct hf_buf *draft)
-{
-    const struct hf_span kept = hf_buf_span(draft);
-    hf_bury(engine, free_bytes, draft->p);
-    *draft = (struct hf_buf) { .max = draft->max };
-    return kept;
-}
 
 /* Of one that is closed: to nobody. */
 static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
@@ -131,17 +108,6 @@ void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_e
     hf_reply(in, hf_answer_failure(engine, error, &facts, form));
 }
 
-void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)
-{
-    struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id);
-    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
-    hf_json_add_string(&draft, hf_span_of(text));
-    hf_buf_add_str(&draft, "}}");
-    hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
-}
-
 /* ---- towards servers ---- */
 
 static bool takes_more(const struct hf_runtime *runtime, size_t n)
@@ -169,31 +135,21 @@ static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct
     hf_runtime_want_write(runtime);
 }
 
-void hf_tell(struct hf_runtime *runtime, struct hf_span message)
-{
-    if (runtime->is_frozen)
-        return;
-    if (takes_more(runtime, message.n)) {
-        tell(runtime, NULL, message);
-        return;
-    }
-    hf_server_reason(runtime->server, "asks more than it reads the answers to");
-    hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
-}
-
 /* What nobody waits for is not worth a server: one client may say as much of it as it likes. */
-static void mention(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
+static bool mention(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
-    if (!runtime->is_frozen && takes_more(runtime, message.n))
+    const bool is_taken = !runtime->is_frozen && takes_more(runtime, message.n);
+    if (is_taken)
         tell(runtime, about, message);
+    return is_taken;
 }
 
-void hf_mention(struct hf_runtime *runtime, struct hf_span message)
+bool hf_mention(struct hf_runtime *runtime, struct hf_span message)
 {
-    mention(runtime, NULL, message);
+    return mention(runtime, NULL, message);
 }
 
 void hf_mention_about(const struct hf_call *call, struct hf_span message)
 {
-    mention(call->runtime, call, message);
+    (void)mention(call->runtime, call, message);
 }

@@ -476,3 +476,16 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
         arrive_while_down(call);
     }
 }
+
+bool hf_call_is_forsaken(const struct hf_call *call)
+{
+    return call->gone_ms && !call->is_modern &&
+           call->engine->now_ms >= call->gone_ms + call->slot->server->settings.gone_ms;
+}
+
+void hf_slot_touch(struct hf_slot *slot)
+{
+    struct hf_engine *engine = slot->server->engine;
+    if (slot->server->settings.idle_ms && slot->current)
+        hf_timer_set(&engine->timers, &slot->idle, engine->now_ms + slot->server->settings.idle_ms);
+}

@@ -17,12 +17,6 @@ enum {
 
 /* ---- whose is it? ---- */
 
-bool hf_call_is_forsaken(const struct hf_call *call)
-{
-    return call->gone_ms && !call->is_modern &&
-           call->engine->now_ms >= call->gone_ms + call->slot->server->settings.gone_ms;
-}
-
 /* The one client whose calls it has; NULL: there are several, or none. */
 static struct hf_session *sole_caller(const struct hf_runtime *runtime, bool with_forsaken)
 {

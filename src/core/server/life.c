@@ -480,18 +480,6 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     }
 }
 
-void hf_runtime_want_write(struct hf_runtime *runtime)
-{
-    struct hf_engine *engine = runtime->server->engine;
-    if (runtime->write_wanted || runtime->is_frozen || hf_list_empty(&runtime->out))
-        return;
-    runtime->write_wanted = true;
-    hf_emit(engine, HF_DO_WRITE)->runtime = runtime;
-    runtime->last_write_ms = engine->now_ms;
-    hf_timer_set(&engine->timers, &runtime->stall,
-                 engine->now_ms + runtime->server->settings.stall_ms);
-}
-
 /* ---- what the shell asks ---- */
 
 void *hf_runtime_shell(const struct hf_runtime *runtime)

@@ -5,11 +5,6 @@
 
 /* ---- attempts ---- */
 
-bool hf_slot_has_attempt(const struct hf_slot *slot)
-{
-    return slot->attempt || slot->attempt_waits;
-}
-
 void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
 {
     struct hf_server *server = slot->server;

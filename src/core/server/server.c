@@ -172,11 +172,6 @@ void hf_server_destroy(struct hf_server *server)
 
 /* ---- slots of a server ---- */
 
-struct hf_slot *hf_server_slot(const struct hf_server *server)
-{
-    return HF_LIST_FIRST(&server->slots, struct hf_slot, link);
-}
-
 struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_session *session)
 {
     if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
@@ -247,13 +242,6 @@ void hf_slots_drop_owner(struct hf_session *session)
     }
 }
 
-void hf_slot_touch(struct hf_slot *slot)
-{
-    struct hf_engine *engine = slot->server->engine;
-    if (slot->server->settings.idle_ms && slot->current)
-        hf_timer_set(&engine->timers, &slot->idle, engine->now_ms + slot->server->settings.idle_ms);
-}
-
 void hf_slot_idle(struct hf_slot *slot)
 {
     if (!slot->current)
@@ -262,14 +250,6 @@ void hf_slot_idle(struct hf_slot *slot)
         hf_slot_touch(slot);
     else
         hf_slot_event(slot, HF_SLOT_EV_REST);
-}
-
-int64_t hf_slot_retry_after_ms(const struct hf_slot *slot)
-{
-    const uint64_t now = slot->server->engine->now_ms;
-    if (!slot->due.at_ms)
-        return -1;
-    return slot->due.at_ms > now ? (int64_t)(slot->due.at_ms - now) : 0;
 }
 
 /* ---- operators ---- */

@@ -1,0 +1,91 @@
+/* outbox.c - what an event leaves behind: effects for the shell, notes for people, marks on what is
+ * to be looked at again, graves. Every other file of the core may write here; nothing here calls
+ * any of them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/state.h"
+
+/* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
+static const size_t draft_max = (size_t)2 << 30;
+
+struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
+{
+    if (engine->effect_count == engine->effect_cap) {
+        engine->effect_cap = engine->effect_cap ? 2 * engine->effect_cap : 16;
+        engine->effects = hf_realloc(engine->effects, engine->effect_cap * sizeof *engine->effects);
+    }
+    struct hf_effect *effect = &engine->effects[engine->effect_count++];
+    effect->kind = kind;
+    effect->runtime = NULL;
+    effect->session = NULL;
+    effect->server = NULL;
+    effect->post = NULL;
+    effect->piece_count = 0;
+    return effect;
+}
+
+void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
+             uint64_t generation, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    struct hf_effect *effect = hf_emit(engine, HF_DO_NOTE);
+    effect->note = (struct hf_note) {
+        .level = level,
+        .server = server ? hf_arena_dup(&engine->arena, hf_span_of(server->name))
+                         : (struct hf_span) { NULL, 0 },
+        .generation = generation,
+        .text = hf_arena_dup(&engine->arena, (struct hf_span) { text, length }),
+    };
+}
+
+void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark)
+{
+    if (!hf_linked(mark))
+        hf_list_push(&engine->marks[kind], mark);
+    engine->is_marked = true;
+}
+
+void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p)
+{
+    if (engine->grave_count == engine->grave_cap) {
+        engine->grave_cap = engine->grave_cap ? 2 * engine->grave_cap : 16;
+        engine->graves = hf_realloc(engine->graves, engine->grave_cap * sizeof *engine->graves);
+    }
+    engine->graves[engine->grave_count++] = (struct hf_grave) { bury, p };
+}
+
+struct hf_buf hf_draft(void)
+{
+    struct hf_buf draft;
+    hf_buf_init(&draft, draft_max);
+    return draft;
+}
+
+static void free_bytes(void *p)
+{
+    hf_free(p);
+}
+
+struct hf_span hf_keep(struct hf_engine *engine, struct hf_buf *draft)
+{
+    const struct hf_span kept = hf_buf_span(draft);
+    hf_bury(engine, free_bytes, draft->p);
+    *draft = (struct hf_buf) { .max = draft->max };
+    return kept;
+}
+
+/* xorshift64*: enough for spreading retries, and the same seed gives the same run. */
+double hf_random_share(struct hf_engine *engine)
+{
+    uint64_t x = engine->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    engine->random = x;
+    return (double)((x * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
+}
