@@ -38,7 +38,7 @@ $(BUILD)/build.ninja:
 	@meson setup $(BUILD) -Dprefix=$(PREFIX) $(MESON_FLAGS) >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
 
 $(SAN)/build.ninja: | $(BUILD)/build.ninja
-	@meson setup $(SAN) -Dwerror=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
+	@meson setup $(SAN) -Dwerror=true -Dchecks=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >$(BUILD)/setup-san.log 2>&1 \
 	  || { cat $(BUILD)/setup-san.log; exit 1; }
 
 build: $(BUILD)/build.ninja

@@ -235,6 +235,7 @@ struct hf_server {
     struct hf_settings settings;
     struct hf_rule_set rules;
     bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
+    bool was_changed;             /* its settings: a limit that was lowered holds for what comes */
     bool needs_auth;              /* its door wants credentials that it was not given */
     enum hf_era era;              /* as last learned */
     uint64_t probe_late_ms;       /* how long it may be silent on that question; 0: as set */

@@ -4,11 +4,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "backend/http.h"
 #include "backend/stdio.h"
+#include "core/check.h"
 #include "front/stdio.h"
 #include "io/adopt.h"
 #include "io/shell.h"
@@ -147,6 +149,15 @@ static void free_closed_clients(struct hf *hf)
     }
 }
 
+#ifdef HF_CHECK_TURNS
+static void on_broken(void *context, unsigned promise, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "holdfast: a bug of holdfast: %s (P%u)\n", sentence, promise);
+    abort();
+}
+#endif
+
 static void pump(struct hf_shell *shell)
 {
     struct hf *hf = (struct hf *)(void *)shell;
@@ -156,6 +167,9 @@ static void pump(struct hf_shell *shell)
     hf->is_pumping = true;
     while (hf_engine_next_effect(shell->engine, &effect))
         perform(hf, &effect);
+#ifdef HF_CHECK_TURNS
+    hf_engine_check(shell->engine, on_broken, NULL);
+#endif
     hf_engine_collect(shell->engine);
     hf->is_pumping = false;
     free_closed_clients(hf);

@@ -54,7 +54,7 @@ static void look(struct sim *sim, struct instance *instance, unsigned changed[HF
     const struct hf_server *server = instance->server;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
         const struct hf_part *now = server ? server->parts[part] : NULL;
-        const bool is_published = server && is_offered(server);
+        const bool is_published = server && server->is_published;
         uint64_t before = instance->seen.is_published ? instance->seen.content[part] : 0;
         if (now != instance->seen.parts[part]) {
             instance->seen.parts[part] = now;
@@ -64,7 +64,7 @@ static void look(struct sim *sim, struct instance *instance, unsigned changed[HF
         }
         changed[told_as(part)] += before != (is_published ? instance->seen.content[part] : 0);
     }
-    instance->seen.is_published = server && is_offered(server);
+    instance->seen.is_published = server && server->is_published;
 }
 
 static void check_news(struct sim *sim)

@@ -67,8 +67,8 @@ static void judge_list(struct sim *sim, struct request *r, const struct hf_msg *
         if (!policy_allows(client, instance, "idem") &&
             find_name(client, instance, "idem\"", msg->result))
             sim_broken(sim, PROMISE_P6, "client %d is shown what it may not use", r->client);
-        if (client->knows[i] != (known && may && is_offered(server)) &&
-            was_offered == is_offered(server) && instance->lists_tools &&
+        if (client->knows[i] != (known && may && server->is_published) &&
+            was_offered == server->is_published && instance->lists_tools &&
             !hf_json_get(msg->result, HF_SPAN("nextCursor")).p && !sim->is_stopping)
             sim_broken(sim, PROMISE_P7, "the tools of %s are %s the list", server->name,
                        known ? "missing in" : "wrongly in");

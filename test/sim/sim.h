@@ -582,12 +582,9 @@ uint64_t hash_of(struct hf_span text); /* never 0 */
 void check_before(struct sim *sim, struct hf_runtime *runtime);
 void check_after(struct sim *sim);
 void check_time(struct sim *sim); /* deadlines; after a tick */
-bool was_changed(const struct hf_server *server);
 
 /* books.c */
 void check_books(struct sim *sim);
-/* By its slots' states alone, whatever the engine thinks. */
-bool is_offered(const struct hf_server *server);
 
 /* faults.c */
 bool faults_report(const struct stats *stats, bool is_full_run); /* false: something is missing */

@@ -1,5 +1,6 @@
 /* engine_fixture.c - see engine_fixture.h. */
 #include "engine_fixture.h"
+#include "core/check.h"
 #include <stdarg.h>
 #include "engine_http.h"
 
@@ -458,9 +459,17 @@ static void check_sentences(const struct client *c)
     }
 }
 
+static void on_broken(void *context, unsigned promise, const char *sentence)
+{
+    (void)context;
+    printf("# P%u: %s\n", promise, sentence);
+    test_fail(__FILE__, __LINE__, "the engine's invariants hold");
+}
+
 void world_end(struct world *w)
 {
     settle(w);
+    hf_engine_check(w->engine, on_broken, NULL);
     if (w->bugs)
         test_fail(__FILE__, __LINE__, "no machine reports a bug");
     for (size_t i = 0; i < w->client_count; i++) {

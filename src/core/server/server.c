@@ -322,6 +322,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     hf_rules_done(&server->rules);
     server->rules = rules;
     server->settings = spec->settings;
+    server->was_changed = true;
     server->is_remote = spec->is_remote;
     server->era = restart ? spec->settings.era : server->era;
     server->shell = spec->shell;
