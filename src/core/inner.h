@@ -117,11 +117,11 @@ void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how); /* 
 /* hello.c: handshake and lists */
 void hf_hello_begin(struct hf_runtime *runtime);
 void hf_hello_install(struct hf_runtime *runtime); /* what it said and lists becomes the server's */
-void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_list_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part);
 void hf_list_announced(struct hf_runtime *runtime, enum hf_part_id part); /* by the server itself */
 void hf_list_dropped(struct hf_runtime *runtime);
+extern const struct hf_call_owner hf_restore_owner;
 void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
 void hf_restore_level(struct hf_runtime *runtime);
 
@@ -135,75 +135,15 @@ void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct
 void hf_probe_begin(struct hf_runtime *runtime);
 /* Its initialize failed, and it was not asked yet whether it has moved on. */
 bool hf_probe_may_help(const struct hf_runtime *runtime);
-void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_probe_is_legacy(struct hf_runtime *runtime);
 void hf_probe_sign_of_life(struct hf_runtime *runtime);
 void hf_probe_timer(struct hf_runtime *runtime);
 
-/* remote.c: exchanges with remote servers */
-void hf_remote_init(struct hf_runtime *runtime);
-void hf_remote_done(struct hf_runtime *runtime);
-void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
-void hf_remote_dispatch(struct hf_call *call);    /* its frame is built */
-/* `about`: the call that it is about, or NULL. */
-void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
-                    struct hf_span message);
-/* The version that its answer to initialize says: every exchange names it from here on. */
-void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version);
-/* Our `initialized`; hf_hello_introduced when it has arrived. */
-void hf_remote_introduce(struct hf_runtime *runtime);
-/* Rejected before processing, by the revision: it is to go out again, corrected. */
-bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg);
-void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg);
-/* A legacy server says that it speaks ours: its answer stands, and then it is asked. */
-bool hf_remote_has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg);
-void hf_remote_ask_era(struct hf_runtime *runtime);
-void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
-struct hf_span hf_remote_headers(const struct hf_post *post); /* modern: lines, until collect */
-void hf_remote_close(struct hf_runtime *runtime);
-void hf_remote_kill(struct hf_runtime *runtime);
-void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
-void hf_remote_switched_off(struct hf_runtime *runtime); /* and now that has drainMs, as anywhere */
-void hf_post_leave(struct hf_post *post, bool is_answered); /* its call has ended */
-void hf_post_timer(struct hf_post *post);
-struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
-                            struct hf_call *call);
-void hf_post_abort(struct hf_post *post);
-/* What stands in a body that came with an error status; RESULT, ERROR: `ret_answer`, till collect.
- */
-enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
-                             struct hf_span *ret_answer);
-bool hf_call_is_hello(const struct hf_call *call); /* NULL: no */
-bool hf_status_wants_auth(int status);
-enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
-/* remote_session.c: sessions at remote servers, and the server's own stream */
-void hf_remote_session_gone(struct hf_runtime *runtime, int status);
-void hf_remote_ear_refused(struct hf_runtime *runtime, int status);
-void hf_remote_renewed(struct hf_runtime *runtime);
-void hf_remote_listen(struct hf_runtime *runtime);
-void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
-void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
-/* doubt.c: turned away because its session, or its era, is not known any more? */
-void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt); /* answer: taken over */
-void hf_doubt_over(struct hf_call *call);   /* its runtime is gone before that, or its time */
-void hf_doubt_free(struct hf_doubt *doubt); /* NULL accepted */
-/* Something under its current session was turned away; `form` NULL: so that it says in any case
- * that the session is not known. Or its own stream was. */
-void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);
-void hf_remote_stream_refused(struct hf_runtime *runtime, int status);
-void hf_doubts_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
-void hf_doubts_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
-/* What was asked to find out was answered; or turned away: `form` NULL or none: unreadably. */
-void hf_inquiry_answered(struct hf_call *call, const struct hf_msg *msg);
-void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *form);
-void hf_inquiry_left(const struct hf_call *call);
-bool hf_inquiry_is_stranger(const struct hf_call *call); /* NULL: no */
-
 /* call.c */
 void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to); /* its only writer */
 /* NULL: too much is under way already, and the client was told. */
-struct hf_call *hf_call_new(const struct hf_incoming *in);
-struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose purpose,
+struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_owner *owner);
+struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_owner *owner,
                              const struct hf_method *method, struct hf_span params);
 struct hf_call *hf_call_at(const struct hf_engine *engine, uint64_t id); /* NULL: none any more */
 /* Only one whose server can have read it. */
@@ -327,7 +267,7 @@ void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
 bool hf_modern_changes(const struct hf_call *call, const struct hf_msg *msg);
 
 /* client.c */
-void hf_client_answered(struct hf_call *call, const struct hf_msg *msg);
+extern const struct hf_call_owner hf_client_owner;
 /* held.c: lists and initializes that wait for knowledge */
 void hf_held_take(const struct hf_incoming *in, enum hf_part_id part);
 void hf_held_review(struct hf_server *server); /* whoever waits for that server */

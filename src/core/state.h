@@ -20,6 +20,7 @@
 #include "core/engine.h"
 #include "core/call/era.h"
 #include "core/machine/errors.h"
+#include "core/remote/remote.h"
 #include "core/subscription/listen.h"
 #include "core/machine/method.h"
 #include "core/bridge/seal.h"
@@ -72,6 +73,16 @@ enum hf_call_purpose {
     HF_FOR_DOUBT,   /* is this session still known? */
     HF_FOR_RESTORE, /* log level and subscriptions, set again */
     HF_FOR_LISTEN,  /* what a modern server tells of itself */
+};
+
+/* Who made a call, and is told what becomes of it: a callback table, because a call must not know
+ * who asks what. NULL: nothing but its end is of interest. */
+struct hf_call_owner {
+    enum hf_call_purpose purpose;
+    void (*answered)(struct hf_call *call, const struct hf_msg *msg);
+    void (*unreadable)(struct hf_call *call, const struct hf_msg *failure); /* its answer was */
+    void (*timed_out)(struct hf_call *call);
+    void (*left)(struct hf_call *call); /* its runtime, answered or not */
 };
 
 enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
@@ -140,7 +151,7 @@ struct hf_call {
     struct hf_slot *slot;
     struct hf_runtime *runtime;
     enum hf_call_stage stage;
-    enum hf_call_purpose purpose;
+    const struct hf_call_owner *owner;
     const struct hf_method *method;
     enum hf_part_id part; /* HF_FOR_LIST, and a client's list */
     uint32_t index;
@@ -265,87 +276,6 @@ struct hf_listing { /* one part being fetched by one runtime */
     struct hf_part *ready; /* fetched before the runtime was installed */
     bool is_dirty;         /* changed again meanwhile: fetch once more */
     bool is_announced;     /* its server said that it changed */
-};
-
-/* One HTTP exchange with a remote server. */
-struct hf_post {
-    struct hf_link link; /* in remote.posts */
-    struct hf_runtime *runtime;
-    struct hf_call *call; /* that waits for its answer here; NULL: none, or none any more */
-    enum hf_post_verb verb;
-    void *shell;
-    char *owned; /* a message without a call */
-    size_t owned_length;
-    uint64_t session; /* the number of the session it was begun under */
-    char *session_id;
-    char *endpoint;         /* NULL: that of its runtime */
-    char *event_id;         /* raw; NULL: the stream cannot be resumed */
-    unsigned message_count; /* said on a stream of events */
-    char *to_nobody; /* the first of them, if it is an error that names no request; or NULL */
-    int64_t retry_ms;
-    uint64_t opened_ms; /* when its head came */
-    int status;
-    bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
-    bool has_progressed;      /* since it was last begun */
-    bool is_answered;         /* its call is, and so it has none any more */
-    unsigned vain_resumes;
-    struct hf_timer timer;
-};
-
-/* A call was turned away, and perhaps only because its session or its era is not known any more. */
-struct hf_doubt {
-    int status;
-    struct hf_form form; /* in which way; none: in a way that is like no other */
-    uint64_t session;    /* the number of the session it was sent under */
-    bool had_session;    /* it carried its id */
-    bool is_of_era;      /* it was modern, and no session was in it */
-    bool waits;        /* as a stranger is; and is the next session, or era, turned away as well? */
-    uint64_t until_ms; /* nobody can tell by then */
-    char *answer; /* an error with its own id: what it gets if it was about the call; or NULL */
-};
-
-/* A question of ours that tells what a refusal was about. */
-struct hf_inquiry {
-    struct hf_call *call; /* on its way; NULL: it is not */
-    uint64_t session;     /* asked under, or instead of; 0: never asked */
-    char *name;           /* the session id that was made up for it; NULL: it went under its own */
-    bool is_over;
-    bool is_served;      /* it was answered */
-    struct hf_form form; /* it was turned away in this way; none: it was not, or unreadably */
-    int status;          /* of that */
-};
-
-struct hf_remote { /* what only a runtime with a remote server has */
-    struct hf_link posts;
-    bool is_sse;            /* the older transport: answers come on one stream */
-    int older_because;      /* the status with which it refused the newer one; 0: none */
-    char *endpoint;         /* of the older transport */
-    uint64_t session;       /* number of the current session, or of the one being made; from 1 */
-    char *session_id;       /* NULL: it gave none */
-    char *version;          /* of the protocol, as agreed */
-    bool is_session_proven; /* something was answered under it */
-    bool has_served;        /* a client's call was */
-    bool is_renewing;       /* the session before was forgotten: another is being made */
-    bool was_renewed;
-    uint64_t renewed_ms;         /* when it last was; 0: never */
-    uint64_t lost_session;       /* the last one that was forgotten; 0: none */
-    struct hf_form lost_form;    /* how a stranger was turned away before the next one was made */
-    int refusal;                 /* a status that may say that the session is forgotten; 0: none */
-    struct hf_form refusal_form; /* none: it says so whatever else it says */
-    bool is_correcting;          /* its tools are listed again: what we said of one was wrong */
-    bool is_suspect;       /* one call was lost to it: it is checked, or will be (liveness.c) */
-    bool holds;            /* calls wait for that check */
-    uint64_t suspected_ms; /* when the last such check began; 0: never */
-    struct hf_timer hold;
-    struct hf_post *listen, *initialized;
-    struct hf_inquiry known;    /* is this session, or era, still served? */
-    struct hf_inquiry stranger; /* how is a session turned away that cannot be known? */
-    uint64_t listened; /* the session in which it last had a stream of its own; 0: it never had */
-    char *listen_id;   /* last event of the server's own stream */
-    unsigned listen_failures;
-    int listen_refusal; /* the status with which it was last refused; 0: it was not */
-    struct hf_timer listen_again;
-    bool was_lost; /* drains for as long as its answers take, unless it is switched off */
 };
 
 struct hf_runtime {

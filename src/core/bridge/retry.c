@@ -145,7 +145,7 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
 static bool join(struct hf_park *park, const struct hf_incoming *in)
 {
     const struct hf_msg *msg = in->msg;
-    struct hf_call *waiter = hf_call_new(in);
+    struct hf_call *waiter = hf_call_new(in, &hf_client_owner);
     if (!waiter)
         return false;
     const struct hf_span token = hf_json_get(hf_era_meta(msg), HF_SPAN("progressToken"));

@@ -217,7 +217,7 @@ void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
 
 void hf_call_answer(struct hf_call *call, struct hf_answer answer)
 {
-    assert(call->purpose == HF_FOR_CLIENT && call->session);
+    assert(call->owner->purpose == HF_FOR_CLIENT && call->session);
     count(call, &answer);
     record(call, &answer);
     if (call->stage == HF_CALL_ASKING)
@@ -230,7 +230,7 @@ void hf_call_answer(struct hf_call *call, struct hf_answer answer)
 
 void hf_call_end_ours(struct hf_call *call)
 {
-    assert(call->purpose != HF_FOR_CLIENT);
+    assert(call->owner->purpose != HF_FOR_CLIENT);
     hf_call_release(call);
 }
 

@@ -87,12 +87,14 @@ static void bury_call(struct hf_call *call)
 }
 
 /* `room` bytes stand behind the call, in the same piece of memory. */
-static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *session,
-                                 const struct hf_method *method, size_t room)
+static struct hf_call *make_call(struct hf_engine *engine, const struct hf_call_owner *owner,
+                                 struct hf_session *session, const struct hf_method *method,
+                                 size_t room)
 {
     struct hf_call *call = hf_pool_take(&engine->call_blocks, sizeof *call + room);
     *call = (struct hf_call) { 0 };
     call->engine = engine;
+    call->owner = owner;
     call->session = session;
     call->method = method;
     call->history.is_repeatable = method->only_reads;
@@ -106,7 +108,7 @@ static struct hf_call *make_call(struct hf_engine *engine, struct hf_session *se
     return NULL;
 }
 
-struct hf_call *hf_call_new(const struct hf_incoming *in)
+struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_owner *owner)
 {
     struct hf_session *session = in->session;
     struct hf_engine *engine = session->engine;
@@ -117,7 +119,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in)
     const size_t intro = says_it ? 0 : strlen(session->hello);
     const size_t bytes = msg->text.n + intro;
     const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
-    struct hf_call *call = fits ? make_call(engine, session, method, msg->text.n + 1) : NULL;
+    struct hf_call *call = fits ? make_call(engine, owner, session, method, msg->text.n + 1) : NULL;
     if (!call) {
         hf_refuse(
             in, NULL, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
@@ -147,18 +149,17 @@ struct hf_call *hf_call_new(const struct hf_incoming *in)
     return call;
 }
 
-struct hf_call *hf_call_ours(struct hf_runtime *runtime, enum hf_call_purpose purpose,
+struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_owner *owner,
                              const struct hf_method *method, struct hf_span params)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_call *call = runtime->is_frozen ? NULL : make_call(engine, NULL, method, 0);
+    struct hf_call *call = runtime->is_frozen ? NULL : make_call(engine, owner, NULL, method, 0);
     if (!call)
         return NULL;
-    call->purpose = purpose;
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\"",
                   (unsigned long long)call->id, method->name);
-    if (runtime->is_modern || purpose == HF_FOR_PROBE) {
+    if (runtime->is_modern || owner->purpose == HF_FOR_PROBE) {
         hf_buf_add_str(&draft, ",\"params\":{\"_meta\":{");
         hf_era_add_meta(&draft, HF_SPAN("{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}"),
                         HF_SPAN("{}"), (struct hf_span) { NULL, 0 });
@@ -222,8 +223,8 @@ void hf_call_timer(struct hf_call *call)
         hf_input_too_late(call);
         return;
     }
-    if (call->purpose == HF_FOR_DOUBT) {
-        hf_inquiry_over(call, 0, NULL);
+    if (call->owner->timed_out) {
+        call->owner->timed_out(call);
         return;
     }
     if (call->is_resting && engine->now_ms >= call->rest_until_ms) {
@@ -321,10 +322,8 @@ bool hf_call_leave_runtime(struct hf_call *call)
         runtime->in_flight--;
     if (runtime->check_call == call)
         runtime->check_call = NULL;
-    if (call->purpose == HF_FOR_DOUBT)
-        hf_inquiry_left(call);
-    if (call->purpose == HF_FOR_LISTEN)
-        hf_ear_left(call);
+    if (call->owner->left)
+        call->owner->left(call);
     if (call->post)
         hf_post_leave(call->post, call->is_answered);
     const bool half_written = call->stage == HF_CALL_WRITING && !runtime->is_frozen;

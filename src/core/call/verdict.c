@@ -23,7 +23,7 @@ static void send_again(struct hf_call *call)
 
 void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
 {
-    if (call->purpose != HF_FOR_CLIENT) {
+    if (call->owner->purpose != HF_FOR_CLIENT) {
         hf_call_end_ours(call);
         return;
     }

@@ -2,6 +2,9 @@
 #include <assert.h>
 #include "core/state.h"
 
+static void answered(struct hf_call *call, const struct hf_msg *msg);
+const struct hf_call_owner hf_client_owner = { .purpose = HF_FOR_CLIENT, .answered = answered };
+
 enum { LEVEL_MAX = 64 }; /* bytes of a log level: it is kept */
 
 static void take_list(const struct hf_incoming *in, enum hf_part_id part)
@@ -61,7 +64,7 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
         hf_retry_refuse(in, server, state);
         return;
     }
-    struct hf_call *call = hf_call_new(in);
+    struct hf_call *call = hf_call_new(in, &hf_client_owner);
     if (!call)
         return;
     call->carries_state = state == HF_RETRY_STATE_OF_SERVER;
@@ -331,7 +334,7 @@ static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)
            (code == -32002 || (code == -32602 && call->runtime->is_modern));
 }
 
-void hf_client_answered(struct hf_call *call, const struct hf_msg *msg)
+static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_session *session = call->session;
     struct hf_server *server = call->slot->server;

@@ -134,7 +134,7 @@ static void wait_or_answer(struct hf_call *call)
 void hf_held_take(const struct hf_incoming *in, enum hf_part_id part)
 {
     struct hf_session *session = in->session;
-    struct hf_call *call = hf_call_new(in);
+    struct hf_call *call = hf_call_new(in, &hf_client_owner);
     if (!call)
         return;
     call->part = part;

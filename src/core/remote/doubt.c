@@ -72,6 +72,28 @@ void hf_doubt_over(struct hf_call *call)
 
 /* ---- what is asked ---- */
 
+static void answered(struct hf_call *call, const struct hf_msg *msg);
+static void left(struct hf_call *call);
+
+static void timed_out(struct hf_call *call)
+{
+    hf_inquiry_over(call, 0, NULL);
+}
+
+static void unreadable(struct hf_call *call, const struct hf_msg *failure)
+{
+    (void)failure;
+    hf_inquiry_over(call, 0, NULL);
+}
+
+static const struct hf_call_owner owner = {
+    .purpose = HF_FOR_DOUBT,
+    .answered = answered,
+    .unreadable = unreadable,
+    .timed_out = timed_out,
+    .left = left,
+};
+
 static bool can_ask(const struct hf_runtime *runtime)
 {
     return !runtime->is_frozen && !runtime->remote.is_renewing &&
@@ -111,7 +133,7 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
     if (!can_ask(runtime) || (is_stranger && !inquiry->name))
         return;
     struct hf_call *call = hf_call_ours(
-        runtime, HF_FOR_DOUBT, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
+        runtime, &owner, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
         HF_SPAN(""));
     if (!call)
         return;
@@ -356,7 +378,7 @@ static struct hf_inquiry *inquiry_of(const struct hf_call *call)
                                            : NULL;
 }
 
-void hf_inquiry_left(const struct hf_call *call)
+static void left(struct hf_call *call)
 {
     struct hf_inquiry *inquiry = inquiry_of(call);
     if (inquiry) {
@@ -367,7 +389,8 @@ void hf_inquiry_left(const struct hf_call *call)
 
 bool hf_inquiry_is_stranger(const struct hf_call *call)
 {
-    return call && call->purpose == HF_FOR_DOUBT && call->runtime->remote.stranger.call == call;
+    return call && call->owner->purpose == HF_FOR_DOUBT &&
+           call->runtime->remote.stranger.call == call;
 }
 
 static void go_on(struct hf_runtime *runtime, const struct hf_inquiry *inquiry)
@@ -393,7 +416,7 @@ void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *for
 
 /* An error of its own is an answer as well: whoever says it has let the ping in. But a stranger's
  * may be how it is turned away, with its id in it. */
-void hf_inquiry_answered(struct hf_call *call, const struct hf_msg *msg)
+static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_inquiry *inquiry = inquiry_of(call);

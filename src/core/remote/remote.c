@@ -98,7 +98,7 @@ void hf_post_timer(struct hf_post *post)
 /* What is asked before anything is agreed on. */
 bool hf_call_is_hello(const struct hf_call *call)
 {
-    return call && (call->purpose == HF_FOR_HELLO || call->purpose == HF_FOR_PROBE);
+    return call && (call->owner->purpose == HF_FOR_HELLO || call->owner->purpose == HF_FOR_PROBE);
 }
 
 bool hf_status_wants_auth(int status)
@@ -118,12 +118,12 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
         .last_event_id = hf_span_of(last),
         /* What is ours to say runs nothing. A client's request is judged by its evidence alone. */
         .may_repeat = post->verb == HF_POST_MESSAGE
-                          ? !post->call || post->call->purpose != HF_FOR_CLIENT
+                          ? !post->call || post->call->owner->purpose != HF_FOR_CLIENT
                           : post->verb != HF_POST_GOODBYE,
     };
     if (!hf_call_is_hello(post->call))
         ret_request->version = hf_span_of(remote->version);
-    if (post->runtime->is_modern || (post->call && post->call->purpose == HF_FOR_PROBE)) {
+    if (post->runtime->is_modern || (post->call && post->call->owner->purpose == HF_FOR_PROBE)) {
         ret_request->version = HF_SPAN(HF_MODERN_VERSION);
         ret_request->headers = hf_remote_headers(post);
     }
@@ -339,13 +339,13 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
         end_within_stall(post);
         hf_hello_introduced(runtime);
     }
-    if (post->call && post->call->purpose == HF_FOR_HELLO) {
+    if (post->call && post->call->owner->purpose == HF_FOR_HELLO) {
         if (post->verb == HF_POST_MESSAGE)
             take_session_id(post, session_id);
     } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session &&
                !hf_inquiry_is_stranger(post->call)) {
         remote->is_session_proven = true;
-        remote->has_served |= post->call->purpose == HF_FOR_CLIENT;
+        remote->has_served |= post->call->owner->purpose == HF_FOR_CLIENT;
     }
     if (post == remote->listen && is_stream) {
         if (remote->listened == post->session && !remote->listen_id)

@@ -26,7 +26,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
-    const bool was_probe = call->purpose == HF_FOR_PROBE;
+    const bool was_probe = call->owner->purpose == HF_FOR_PROBE;
     const char *asked = call->method->name;
     const bool is_starting =
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
@@ -125,7 +125,7 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
 {
     const struct hf_runtime *runtime = call->runtime;
     if (over->reading != HF_READ_ERROR || !over->form.status ||
-        (call->purpose != HF_FOR_CLIENT && call->purpose != HF_FOR_DOUBT))
+        (call->owner->purpose != HF_FOR_CLIENT && call->owner->purpose != HF_FOR_DOUBT))
         return false;
     if (!runtime->is_modern)
         return over->had_session;
@@ -133,7 +133,7 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
            hf_http_says_other_era(over->end->status) &&
            code_in(over->answer) != HF_CODE_HEADER_MISMATCH &&
            code_in(over->answer) != HF_CODE_UNSUPPORTED_VERSION &&
-           !(call->purpose == HF_FOR_DOUBT && code_in(over->answer) == -32601);
+           !(call->owner->purpose == HF_FOR_DOUBT && code_in(over->answer) == -32601);
 }
 
 /* True: the response was in it, and was taken. */
@@ -145,10 +145,10 @@ static bool take_answer(struct hf_post *post, const struct over *over)
         (over->reading != HF_READ_RESULT && over->reading != HF_READ_ERROR) ||
         is_doubtful_error(call, over))
         return false;
-    const bool is_deaf = call->purpose == HF_FOR_LISTEN && over->reading == HF_READ_ERROR &&
+    const bool is_deaf = call->owner->purpose == HF_FOR_LISTEN && over->reading == HF_READ_ERROR &&
                          hf_http_says_other_era(over->end->status);
     const bool is_refusal = over->end->status == 404 && over->reading == HF_READ_ERROR &&
-                            call->purpose != HF_FOR_CLIENT && !hf_call_is_hello(call) &&
+                            call->owner->purpose != HF_FOR_CLIENT && !hf_call_is_hello(call) &&
                             over->form.status && over->had_session && over->is_current &&
                             !runtime->is_modern;
     hf_take_message(runtime, call, over->answer);
@@ -165,7 +165,7 @@ static void ours_failed(struct hf_call *call, const struct over *over)
 {
     struct hf_runtime *runtime = call->runtime;
     const struct hf_post_end *end = over->end;
-    const enum hf_call_purpose purpose = call->purpose;
+    const enum hf_call_purpose purpose = call->owner->purpose;
     if (purpose == HF_FOR_LIST) {
         char error[80];
         (void)snprintf(error, sizeof error, "{\"code\":%d,\"message\":\"HTTP %d\"}", end->status,
@@ -284,8 +284,8 @@ static void resume_later(struct hf_post *post)
  * things on the way, for many reasons. */
 static bool is_trouble(const struct hf_call *call, const struct hf_post_end *end)
 {
-    const bool is_news = call && call->purpose == HF_FOR_LISTEN;
-    const bool is_doubt = call && call->purpose == HF_FOR_DOUBT && end->status;
+    const bool is_news = call && call->owner->purpose == HF_FOR_LISTEN;
+    const bool is_doubt = call && call->owner->purpose == HF_FOR_DOUBT && end->status;
     return !is_news && !is_doubt &&
            (end->status == 0 || end->status >= 500 ||
             (!end->is_whole && end->status < 300 && call));
@@ -299,7 +299,7 @@ static bool is_unreachable(const struct hf_post_end *end)
 static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call,
                     const struct hf_post_end *end)
 {
-    const bool is_check = call && call->purpose == HF_FOR_CHECK;
+    const bool is_check = call && call->owner->purpose == HF_FOR_CHECK;
     const bool is_starting =
         runtime->machine.state < HF_RUNTIME_LIVE || runtime->remote.is_renewing;
     if (is_check && !end->is_whole)
@@ -343,7 +343,7 @@ static bool answer_may_come(const struct hf_call *call, const struct over *over)
     const struct hf_settings *settings = &runtime->server->settings;
     const bool is_vouched =
         over->reading != HF_READ_UNREADABLE && hf_status_in(&settings->refused_status, end->status);
-    return call->purpose == HF_FOR_CLIENT && runtime->remote.listen && !is_vouched &&
+    return call->owner->purpose == HF_FOR_CLIENT && runtime->remote.listen && !is_vouched &&
            (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
 }
 
@@ -381,9 +381,10 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     if (over.is_current) /* else it hurts nobody else */
         report(runtime, call, end);
     const bool is_unknown = says_unknown_session(call, &over);
-    const bool is_clients = call && call->purpose == HF_FOR_CLIENT;
+    const bool is_clients = call && call->owner->purpose == HF_FOR_CLIENT;
     const bool is_ours = call && !is_clients && !hf_call_is_hello(call) &&
-                         call->purpose != HF_FOR_DOUBT && over.is_current && over.had_session;
+                         call->owner->purpose != HF_FOR_DOUBT && over.is_current &&
+                         over.had_session;
     if (is_unknown && !is_clients)
         hf_remote_refused(runtime, 404, NULL);
     else if (is_ours && over.form.status && !runtime->is_modern)

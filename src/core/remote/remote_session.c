@@ -48,7 +48,7 @@ static void end_ours(struct hf_runtime *runtime)
 {
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &runtime->calls, struct hf_call, link) {
-        if (call->purpose != HF_FOR_CLIENT)
+        if (call->owner->purpose != HF_FOR_CLIENT)
             hf_call_end_ours(call);
     }
 }

@@ -3,6 +3,19 @@
 #include <stdio.h>
 #include "core/state.h"
 
+static void hello_answered(struct hf_call *call, const struct hf_msg *msg);
+static const struct hf_call_owner hello_owner = {
+    .purpose = HF_FOR_HELLO,
+    .answered = hello_answered,
+    .unreadable = hello_answered,
+};
+static const struct hf_call_owner list_owner = {
+    .purpose = HF_FOR_LIST,
+    .answered = hf_list_answered,
+    .unreadable = hf_list_answered,
+};
+const struct hf_call_owner hf_restore_owner = { .purpose = HF_FOR_RESTORE };
+
 /* What we say where many clients share one server: we can pass on whatever it may ask of them. */
 static const char our_hello[] =
     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},"
@@ -13,7 +26,7 @@ void hf_hello_begin(struct hf_runtime *runtime)
 {
     const struct hf_session *owner = runtime->slot->owner;
     const char *hello = owner && owner->hello ? owner->hello : our_hello;
-    (void)hf_call_ours(runtime, HF_FOR_HELLO, hf_method(HF_METHOD_INITIALIZE), hf_span_of(hello));
+    (void)hf_call_ours(runtime, &hello_owner, hf_method(HF_METHOD_INITIALIZE), hf_span_of(hello));
 }
 
 static void begin_list(struct hf_runtime *runtime, enum hf_part_id part, struct hf_span cursor)
@@ -24,7 +37,7 @@ static void begin_list(struct hf_runtime *runtime, enum hf_part_id part, struct 
         hf_buf_add(&params, cursor);
         hf_buf_add_char(&params, '}');
     }
-    struct hf_call *call = hf_call_ours(runtime, HF_FOR_LIST, hf_method(hf_part_traits(part)->list),
+    struct hf_call *call = hf_call_ours(runtime, &list_owner, hf_method(hf_part_traits(part)->list),
                                         hf_buf_span(&params));
     if (call)
         call->part = part;
@@ -148,7 +161,7 @@ static void await_client(struct hf_runtime *runtime)
                  engine->now_ms + runtime->server->settings.list_wait_ms);
 }
 
-void hf_hello_answered(struct hf_call *call, const struct hf_msg *msg)
+static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const struct hf_session *owner = runtime->slot->owner;
@@ -337,7 +350,7 @@ void hf_restore_level(struct hf_runtime *runtime)
         return;
     struct hf_buf params = hf_draft();
     hf_buf_printf(&params, "{\"level\":\"%s\"}", hf_level_name(level));
-    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(HF_METHOD_SET_LEVEL),
+    (void)hf_call_ours(runtime, &hf_restore_owner, hf_method(HF_METHOD_SET_LEVEL),
                        hf_buf_span(&params));
     hf_buf_done(&params);
 }

@@ -11,6 +11,16 @@
  */
 #include "core/state.h"
 
+static void answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    (void)msg; /* whatever it says, it is there */
+    hf_call_end_ours(call);
+    hf_check_answered(runtime);
+}
+
+static const struct hf_call_owner owner = { .purpose = HF_FOR_CHECK, .answered = answered };
+
 enum { SUSPECT_MS = 1000 }; /* between two such checks; and how long calls wait for one */
 
 static void start_check(struct hf_runtime *runtime)
@@ -18,7 +28,7 @@ static void start_check(struct hf_runtime *runtime)
     struct hf_engine *engine = runtime->server->engine;
     runtime->check_is_due = false;
     runtime->check_call = hf_call_ours(
-        runtime, HF_FOR_CHECK, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
+        runtime, &owner, hf_method(runtime->is_modern ? HF_METHOD_DISCOVER : HF_METHOD_PING),
         HF_SPAN(""));
     hf_timer_set(&engine->timers, &runtime->check,
                  engine->now_ms + runtime->server->settings.liveness.timeout_ms);

@@ -8,6 +8,13 @@
  * said to be modern is never taken for anything else. */
 #include "core/state.h"
 
+static void answered(struct hf_call *call, const struct hf_msg *msg);
+static const struct hf_call_owner owner = {
+    .purpose = HF_FOR_PROBE,
+    .answered = answered,
+    .unreadable = answered,
+};
+
 bool hf_probe_may_help(const struct hf_runtime *runtime)
 {
     return runtime->server->settings.era == HF_ERA_UNKNOWN && !runtime->was_probed &&
@@ -38,7 +45,7 @@ void hf_probe_begin(struct hf_runtime *runtime)
     hf_free(runtime->remote.session_id); /* given with an initialize that was not accepted */
     runtime->remote.session_id = NULL;
     runtime->was_probed = runtime->is_probing = true;
-    (void)hf_call_ours(runtime, HF_FOR_PROBE, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
+    (void)hf_call_ours(runtime, &owner, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
     if (!runtime->is_remote && settings->era == HF_ERA_UNKNOWN)
         arm(runtime);
 }
@@ -133,7 +140,7 @@ static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg, 
         hf_slot_attempt_anew(slot);
 }
 
-void hf_probe_answered(struct hf_call *call, const struct hf_msg *msg)
+static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const uint64_t took_ms = call->engine->now_ms - call->dispatched_ms;

@@ -190,21 +190,12 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         return;
     }
     call->is_answered = true;
-    if (call->purpose != HF_FOR_CHECK)
+    if (call->owner->purpose != HF_FOR_CHECK)
         hf_check_answer_came(runtime);
-    switch (call->purpose) {
-    case HF_FOR_CLIENT: hf_client_answered(call, msg); break;
-    case HF_FOR_PROBE: hf_probe_answered(call, msg); break;
-    case HF_FOR_HELLO: hf_hello_answered(call, msg); break;
-    case HF_FOR_LIST: hf_list_answered(call, msg); break;
-    case HF_FOR_CHECK:
+    if (call->owner->answered)
+        call->owner->answered(call, msg);
+    else
         hf_call_end_ours(call);
-        hf_check_answered(runtime);
-        break;
-    case HF_FOR_DOUBT: hf_inquiry_answered(call, msg); break;
-    case HF_FOR_RESTORE: hf_call_end_ours(call); break;
-    case HF_FOR_LISTEN: hf_ear_answered(call, msg); break;
-    }
 }
 
 /* An answer that cannot be passed on: the call ran, and that is all we can say. */
@@ -218,7 +209,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     if (!call)
         return false;
     call->is_answered = true;
-    if (call->purpose == HF_FOR_CLIENT) {
+    if (call->owner->purpose == HF_FOR_CLIENT) {
         hf_call_fail(call, error, reason,
                      "The call was sent to \"%s\" and answered, but the answer %s and was dropped. "
                      "It has most likely run: check its effect before sending it again.",
@@ -228,14 +219,8 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     const struct hf_msg failure = { .kind = HF_MSG_ERROR,
                                     .error =
                                         HF_SPAN("{\"code\":0,\"message\":\"unreadable answer\"}") };
-    if (call->purpose == HF_FOR_LIST)
-        hf_list_answered(call, &failure);
-    else if (call->purpose == HF_FOR_HELLO)
-        hf_hello_answered(call, &failure);
-    else if (call->purpose == HF_FOR_PROBE)
-        hf_probe_answered(call, &failure);
-    else if (call->purpose == HF_FOR_DOUBT)
-        hf_inquiry_over(call, 0, NULL); /* whoever waits for it must not wait for ever */
+    if (call->owner->unreadable) /* whoever waits for it must not wait for ever */
+        call->owner->unreadable(call, &failure);
     else
         hf_call_end_ours(call);
     return true;

@@ -3,6 +3,14 @@
 #include "base/strings.h"
 #include "core/state.h"
 
+static void answered(struct hf_call *call, const struct hf_msg *msg);
+static void left(struct hf_call *call);
+static const struct hf_call_owner owner = {
+    .purpose = HF_FOR_LISTEN,
+    .answered = answered,
+    .left = left,
+};
+
 enum {
     AGAIN_MS = 1000,
     AGAIN_MS_MAX = 30000,
@@ -47,7 +55,7 @@ static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char
 {
     struct hf_buf params = hf_draft();
     hf_buf_printf(&params, "{\"uri\":%s}", uri);
-    (void)hf_call_ours(runtime, HF_FOR_RESTORE, hf_method(method), hf_buf_span(&params));
+    (void)hf_call_ours(runtime, &hf_restore_owner, hf_method(method), hf_buf_span(&params));
     hf_buf_done(&params);
 }
 
@@ -153,7 +161,7 @@ static void listen_now(struct hf_runtime *runtime)
     hf_buf_add_str(&params, "}}");
     if (is_for_something) {
         ear->next =
-            hf_call_ours(runtime, HF_FOR_LISTEN, hf_method(HF_METHOD_LISTEN), hf_buf_span(&params));
+            hf_call_ours(runtime, &owner, hf_method(HF_METHOD_LISTEN), hf_buf_span(&params));
         if (ear->next)
             hf_timer_set(&engine->timers, &ear->timer, engine->now_ms + UNACKNOWLEDGED_MS);
         else
@@ -244,7 +252,7 @@ bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
     int64_t id;
     if (hf_json_int(tag, &id)) {
         call = hf_call_by_id(runtime, (uint64_t)id);
-        if (!call || call->purpose != HF_FOR_LISTEN)
+        if (!call || call->owner->purpose != HF_FOR_LISTEN)
             return false;
     }
     if (call && call == runtime->ear.next)
@@ -252,7 +260,7 @@ bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
     return true;
 }
 
-void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg)
+static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     int64_t code;
@@ -265,7 +273,7 @@ void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg)
         hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
 }
 
-void hf_ear_left(struct hf_call *call)
+static void left(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_ear *ear = &runtime->ear;

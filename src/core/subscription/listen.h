@@ -108,8 +108,6 @@ void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call);
 /* False: it belongs to a listening of ours that has ended. */
 bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
                   const struct hf_msg *msg);
-void hf_ear_answered(struct hf_call *call, const struct hf_msg *msg);
-void hf_ear_left(struct hf_call *call); /* it is about to leave its runtime */
 /* Requests that only the older revisions have are answered in a modern server's stead. */
 bool hf_ear_can_answer(const struct hf_call *call);
 void hf_ear_answer(struct hf_call *call);
