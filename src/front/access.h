@@ -19,7 +19,7 @@
 #include "base/sha256.h"
 #include "base/span.h"
 #include "core/engine.h"
-#include "wire/http1.h"
+#include "wire/http_head.h"
 
 struct hf_access;
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include "base/hex.h"
 #include "front/http_parts.h"
+#include "wire/http_text.h"
 
 enum { NAME_MAX_BYTES = 256, ORIGIN_MAX = 300, ALLOW_MAX = 8192 };
 
@@ -153,8 +154,8 @@ static bool may_enter(struct hf_http_front *front, struct hf_exchange *exchange,
                       const struct hf_token **ret_token)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
-    if (hf_span_is(head->method, "OPTIONS") && hf_http_header(head, HF_HTTP_ORIGIN).p &&
-        place_of(front, head) == HF_ADMITTED) {
+    if (hf_span_is(hf_exchange_request(exchange)->method, "OPTIONS") &&
+        hf_http_header(head, HF_HTTP_ORIGIN).p && place_of(front, head) == HF_ADMITTED) {
         answer_preflight(exchange);
         return false;
     }
@@ -230,7 +231,7 @@ static void look_after(struct hf_http_front *front, struct hf_exchange *exchange
     if (!is_health && !is_ready && !hf_span_is(path, "/metrics")) {
         hf_http_refuse(exchange, 404, no_id, -32000,
                        "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
-    } else if (!hf_span_is(hf_exchange_head(exchange)->method, "GET")) {
+    } else if (!hf_span_is(hf_exchange_request(exchange)->method, "GET")) {
         hf_http_refuse_method(exchange, "GET");
     } else if (is_health) {
         say_word(exchange, 200, "ok\n");
@@ -253,7 +254,7 @@ static bool is_at(struct hf_span path, struct hf_span door_path, struct hf_span 
 static void on_request(void *context, struct hf_exchange *exchange)
 {
     struct hf_http_front *front = context;
-    const struct hf_span path = hf_exchange_head(exchange)->path;
+    const struct hf_span path = hf_exchange_request(exchange)->path;
     struct hf_span name;
     if (is_at(path, HF_SPAN("/mcp"), &name))
         enter(front, exchange, name, hf_mcp_request);

@@ -190,7 +190,7 @@ static void take_get(struct hf_http_front *front, const struct hf_visitor *visit
 void hf_mcp_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange)
 {
-    const struct hf_span method = hf_exchange_head(exchange)->method;
+    const struct hf_span method = hf_exchange_request(exchange)->method;
     if (hf_span_is(method, "POST")) {
         take_post(front, visitor, exchange);
     } else if (hf_modern_refuses(exchange)) {

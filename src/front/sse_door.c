@@ -12,7 +12,7 @@ static void take_get(struct hf_http_front *front, const struct hf_visitor *visit
     struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, no_id, true);
     if (!session)
         return;
-    const struct hf_span path = hf_exchange_head(exchange)->path;
+    const struct hf_span path = hf_exchange_request(exchange)->path;
     struct hf_buf endpoint;
     hf_buf_init(&endpoint, path.n + 256);
     hf_seat_id_text(&session->seat, id);
@@ -23,9 +23,9 @@ static void take_get(struct hf_http_front *front, const struct hf_visitor *visit
     hf_buf_done(&endpoint);
 }
 
-static struct hf_span session_in(const struct hf_http_head *head)
+static struct hf_span session_in(const struct hf_http_request *request)
 {
-    const struct hf_span query = hf_span_from(head->target, head->path.n);
+    const struct hf_span query = hf_span_from(request->target, request->path.n);
     static const struct hf_span key = { "?session=", 9 };
     return hf_span_starts(query, key) ? hf_span_from(query, key.n) : no_id;
 }
@@ -33,7 +33,7 @@ static struct hf_span session_in(const struct hf_http_head *head)
 static void take_post(struct hf_http_front *front, const struct hf_visitor *visitor,
                       struct hf_exchange *exchange)
 {
-    const struct hf_span id = session_in(hf_exchange_head(exchange));
+    const struct hf_span id = session_in(hf_exchange_request(exchange));
     struct hf_http_session *session = hf_http_session_find(front, visitor, id, true);
     if (!session) {
         hf_http_refuse(exchange, id.p ? 404 : 400, no_id, -32001,
@@ -50,7 +50,7 @@ static void take_post(struct hf_http_front *front, const struct hf_visitor *visi
 void hf_sse_request(struct hf_http_front *front, const struct hf_visitor *visitor,
                     struct hf_exchange *exchange)
 {
-    const struct hf_span method = hf_exchange_head(exchange)->method;
+    const struct hf_span method = hf_exchange_request(exchange)->method;
     if (hf_span_is(method, "GET"))
         take_get(front, visitor, exchange);
     else if (hf_span_is(method, "POST"))

@@ -141,9 +141,10 @@ static bool make_room(struct hf_connection *connection, size_t more)
 static void begin_body(struct hf_connection *connection, struct hf_span after)
 {
     const struct hf_http_server *server = connection->server;
-    const struct hf_http_head *head = &connection->request->head;
+    const struct hf_http_request *request = &connection->request->parsed;
+    const struct hf_http_head *head = &request->head;
     connection->is_old = head->minor == 0;
-    connection->is_bodiless = hf_span_is(head->method, "HEAD");
+    connection->is_bodiless = hf_span_is(request->method, "HEAD");
     connection->closes = !head->keeps_alive;
     if (head->content_length > 0 && (uint64_t)head->content_length > server->limits.body_bytes) {
         refuse(connection, 413, "the body is larger than %zu bytes", server->limits.body_bytes);
@@ -159,7 +160,7 @@ static void begin_body(struct hf_connection *connection, struct hf_span after)
     if (head->content_length > 0 && head->content_length <= HF_HTTP_READ_SIZE &&
         !make_room(connection, (size_t)head->content_length))
         return;
-    if (head->expects_continue && !after.n) {
+    if (request->expects_continue && !after.n) {
         hf_connection_add(connection, HF_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
         hf_shell_flush_later(server->shell, &connection->flush);
     }
@@ -204,7 +205,8 @@ static void take_head(struct hf_connection *connection, struct hf_span *bytes)
             refuse(connection, 431, "the head of the request is larger than %zu bytes", max);
         return;
     }
-    const int status = hf_http_head_parse(hf_buf_span(&request->head_text), &request->head, &why);
+    const int status =
+        hf_http_request_parse(hf_buf_span(&request->head_text), &request->parsed, &why);
     if (status)
         hf_connection_refuse(connection, status, why);
     else
@@ -229,14 +231,14 @@ static void take_chunk(struct hf_connection *connection, struct hf_span *bytes)
 
 static size_t body_left(const struct hf_request *request)
 {
-    return (size_t)request->head.content_length - hf_buf_len(&request->body);
+    return (size_t)request->parsed.head.content_length - hf_buf_len(&request->body);
 }
 
 static void take_body(struct hf_connection *connection, struct hf_span *bytes)
 {
     struct hf_request *request = connection->request;
     connection->read_by_ms = now_of(connection) + connection->server->limits.body_ms;
-    if (request->head.is_chunked) {
+    if (request->parsed.head.is_chunked) {
         take_chunk(connection, bytes);
         return;
     }
@@ -334,7 +336,7 @@ static void take_bytes(struct hf_connection *connection, struct hf_span bytes)
 static struct hf_buf *room_in_body(struct hf_connection *connection, size_t *ret_room)
 {
     struct hf_request *request = connection->request;
-    if (connection->phase != HF_PHASE_BODY || request->head.is_chunked)
+    if (connection->phase != HF_PHASE_BODY || request->parsed.head.is_chunked)
         return NULL;
     const size_t left = body_left(request);
     if (left < HF_HTTP_READ_SIZE || !make_room(connection, left < BODY_STEP ? left : BODY_STEP))

@@ -23,6 +23,7 @@
 #include "io/listen.h"
 #include "io/stream.h"
 #include "io/tls.h"
+#include "wire/http_chunks.h"
 
 enum {
     HF_HTTP_READ_SIZE = 64 * 1024,
@@ -57,7 +58,7 @@ struct hf_http_server {
 
 struct hf_request {
     struct hf_link link;
-    struct hf_http_head head;
+    struct hf_http_request parsed; /* the head, once it is whole */
     struct hf_buf head_text, body;
     size_t seen; /* see hf_http_head_length */
     struct hf_chunks chunks;

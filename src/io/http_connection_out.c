@@ -332,12 +332,12 @@ void hf_exchange_close_after(struct hf_exchange *exchange)
     connection_of(exchange)->closes = true;
 }
 
-const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange)
+const struct hf_http_request *hf_exchange_request(const struct hf_exchange *exchange)
 {
     const struct hf_connection *connection =
         HF_ITEM(exchange, const struct hf_connection, exchange);
     assert(connection->phase == HF_PHASE_ASKED);
-    return &connection->request->head;
+    return &connection->request->parsed;
 }
 
 struct hf_span hf_exchange_body(const struct hf_exchange *exchange)

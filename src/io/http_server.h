@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "io/shell.h"
-#include "wire/http1.h"
+#include "wire/http_request.h"
 
 struct hf_http_server;
 struct hf_exchange; /* one request and its answer */
@@ -68,7 +68,11 @@ void hf_http_server_free(struct hf_http_server *server); /* NULL accepted */
 
 /* ---- an exchange ---- */
 
-const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange);
+const struct hf_http_request *hf_exchange_request(const struct hf_exchange *exchange);
+static inline const struct hf_http_head *hf_exchange_head(const struct hf_exchange *exchange)
+{
+    return &hf_exchange_request(exchange)->head;
+}
 struct hf_span hf_exchange_body(const struct hf_exchange *exchange);
 /* How large a body, or a piece of one, it takes at this moment without being cut off for it. */
 size_t hf_exchange_room(const struct hf_exchange *exchange);

@@ -18,13 +18,14 @@ static bool lies_in(struct hf_span part, struct hf_span whole)
 static void check_spans(const struct reader *r)
 {
     const struct hf_span text = hf_buf_span(&r->head_text);
-    MUST(lies_in(r->head.method, text) && r->head.method.n > 0);
-    MUST(lies_in(r->head.target, text) && lies_in(r->head.path, r->head.target));
-    MUST(r->head.minor <= 1 && r->head.header_count <= HF_HTTP_HEADERS_MAX);
-    MUST(!r->head.is_chunked || (r->head.content_length < 0 && r->head.minor == 1));
-    MUST(r->head.counts[HF_HTTP_HOST] <= 1);
-    for (size_t i = 0; i < r->head.header_count; i++) {
-        const struct hf_http_header *header = &r->head.headers[i];
+    MUST(lies_in(r->request.method, text) && r->request.method.n > 0);
+    MUST(lies_in(r->request.target, text) && lies_in(r->request.path, r->request.target));
+    MUST(r->request.head.minor <= 1 && r->request.head.header_count <= HF_HTTP_HEADERS_MAX);
+    MUST(!r->request.head.is_chunked ||
+         (r->request.head.content_length < 0 && r->request.head.minor == 1));
+    MUST(r->request.head.counts[HF_HTTP_HOST] <= 1);
+    for (size_t i = 0; i < r->request.head.header_count; i++) {
+        const struct hf_http_header *header = &r->request.head.headers[i];
         MUST(lies_in(header->name, text) && lies_in(header->value, text) && header->name.n > 0);
         for (size_t at = 0; at < header->value.n; at++)
             MUST(header->value.p[at] != '\r' && header->value.p[at] != '\n' &&
@@ -32,11 +33,13 @@ static void check_spans(const struct reader *r)
     }
 }
 
-static void write_plain(const struct hf_http_head *head, struct hf_span body, struct hf_buf *out)
+static void write_plain(const struct hf_http_request *request, struct hf_span body,
+                        struct hf_buf *out)
 {
-    hf_buf_add(out, head->method);
+    const struct hf_http_head *head = &request->head;
+    hf_buf_add(out, request->method);
     hf_buf_add_char(out, ' ');
-    hf_buf_add(out, head->target);
+    hf_buf_add(out, request->target);
     hf_buf_printf(out, " HTTP/1.%u\r\n", head->minor);
     for (size_t i = 0; i < head->header_count; i++) {
         hf_buf_add(out, head->headers[i].name);
@@ -62,7 +65,7 @@ static void read_all(struct hf_span in, size_t step, struct hf_buf *log)
         reader_take_in_steps(&r, &in, step);
         if (r.at == READER_DONE) {
             check_spans(&r);
-            write_plain(&r.head, hf_buf_span(&r.body), log);
+            write_plain(&r.request, hf_buf_span(&r.body), log);
         } else {
             in.n = 0;
             MUST(r.at != READER_REFUSED || (r.status >= 400 && r.status < 600 && r.why));

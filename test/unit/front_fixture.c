@@ -17,7 +17,7 @@ bool __wrap_hf_http_server_is_loopback(const struct hf_http_server *server);
 void __wrap_hf_http_server_stop(struct hf_http_server *server);
 unsigned __wrap_hf_http_server_connections(const struct hf_http_server *server);
 void __wrap_hf_http_server_free(struct hf_http_server *server);
-const struct hf_http_head *__wrap_hf_exchange_head(const struct hf_exchange *exchange);
+const struct hf_http_request *__wrap_hf_exchange_request(const struct hf_exchange *exchange);
 struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange);
 struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange);
 size_t __wrap_hf_exchange_room(const struct hf_exchange *exchange);
@@ -82,15 +82,15 @@ void __wrap_hf_http_server_free(struct hf_http_server *server)
 static void check_is_open(const struct hf_exchange *exchange, bool streams)
 {
     if (exchange->is_over || exchange->is_gone || exchange->is_stream != streams) {
-        printf("# an exchange was used after its time: %.*s\n", HF_FMT(exchange->head.target));
+        printf("# an exchange was used after its time: %.*s\n", HF_FMT(exchange->request.target));
         abort();
     }
 }
 
-const struct hf_http_head *__wrap_hf_exchange_head(const struct hf_exchange *exchange)
+const struct hf_http_request *__wrap_hf_exchange_request(const struct hf_exchange *exchange)
 {
     check_is_open(exchange, false);
-    return &exchange->head;
+    return &exchange->request;
 }
 
 struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange)
@@ -286,7 +286,7 @@ struct hf_exchange *ask(struct front *f, const char *method, const char *path, c
     hf_buf_printf(&text, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:7332\r\n%s\r\n", method, path, headers);
     exchange->text = hf_span_dup(hf_buf_span(&text));
     exchange->body = hf_span_of(body);
-    if (hf_http_head_parse(hf_span_of(exchange->text), &exchange->head, &why) != 0) {
+    if (hf_http_request_parse(hf_span_of(exchange->text), &exchange->request, &why) != 0) {
         printf("# %s\n", why);
         abort();
     }

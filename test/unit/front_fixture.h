@@ -19,7 +19,7 @@ extern size_t front_room; /* how much each exchange takes at this moment */
 struct hf_exchange {
     void *context;
     char *text; /* the head as it was sent */
-    struct hf_http_head head;
+    struct hf_http_request request;
     struct hf_span body;
     int status; /* 0: nothing yet */
     char *headers;

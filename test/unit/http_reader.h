@@ -5,7 +5,9 @@
 #ifndef HF_TEST_HTTP_READER_H
 #define HF_TEST_HTTP_READER_H
 
-#include "wire/http1.h"
+#include "base/buf.h"
+#include "wire/http_chunks.h"
+#include "wire/http_request.h"
 
 enum { READER_BYTES_MAX = 1 << 24 };
 
@@ -13,7 +15,7 @@ struct reader {
     enum { READER_HEAD, READER_LENGTH, READER_CHUNKS, READER_DONE, READER_REFUSED } at;
     struct hf_buf head_text, body;
     size_t seen;
-    struct hf_http_head head;
+    struct hf_http_request request;
     struct hf_chunks chunks;
     int status; /* of a refusal */
     const char *why;
@@ -50,13 +52,13 @@ static inline void reader_take_head(struct reader *r, struct hf_span *bytes)
         return;
     if (length > 0)
         text.n = (size_t)length;
-    const int status = hf_http_head_parse(text, &r->head, &r->why);
+    const int status = hf_http_request_parse(text, &r->request, &r->why);
     if (status)
         reader_refuse(r, status, r->why);
-    else if (r->head.is_chunked)
+    else if (r->request.head.is_chunked)
         r->at = READER_CHUNKS;
     else
-        r->at = r->head.content_length > 0 ? READER_LENGTH : READER_DONE;
+        r->at = r->request.head.content_length > 0 ? READER_LENGTH : READER_DONE;
     hf_chunks_init(&r->chunks);
 }
 
@@ -80,7 +82,7 @@ static inline void reader_take(struct reader *r, struct hf_span *bytes)
         } else if (r->at == READER_CHUNKS) {
             reader_take_chunks(r, bytes);
         } else {
-            const size_t left = (size_t)r->head.content_length - hf_buf_len(&r->body);
+            const size_t left = (size_t)r->request.head.content_length - hf_buf_len(&r->body);
             const size_t n = bytes->n < left ? bytes->n : left;
             hf_buf_add(&r->body, (struct hf_span) { bytes->p, n });
             *bytes = hf_span_from(*bytes, n);

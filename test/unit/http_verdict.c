@@ -15,16 +15,16 @@ static void print_bytes(struct hf_span bytes)
 static void print_request(const struct reader *r)
 {
     printf("{\"method\":");
-    print_bytes(r->head.method);
+    print_bytes(r->request.method);
     printf(",\"target\":");
-    print_bytes(r->head.target);
-    printf(",\"version\":\"1.%u\",\"keepAlive\":%s,\"headers\":[", r->head.minor,
-           r->head.keeps_alive ? "true" : "false");
-    for (size_t i = 0; i < r->head.header_count; i++) {
+    print_bytes(r->request.target);
+    printf(",\"version\":\"1.%u\",\"keepAlive\":%s,\"headers\":[", r->request.head.minor,
+           r->request.head.keeps_alive ? "true" : "false");
+    for (size_t i = 0; i < r->request.head.header_count; i++) {
         printf("%s", i ? "," : "");
-        print_bytes(r->head.headers[i].name);
+        print_bytes(r->request.head.headers[i].name);
         putchar(',');
-        print_bytes(r->head.headers[i].value);
+        print_bytes(r->request.head.headers[i].value);
     }
     printf("],\"body\":");
     print_bytes(hf_buf_span(&r->body));
@@ -44,7 +44,7 @@ static void judge(struct hf_span in)
             print_request(&r);
         if (r.at == READER_REFUSED)
             printf("%d", r.status);
-        if (r.at != READER_DONE || !r.head.keeps_alive)
+        if (r.at != READER_DONE || !r.request.head.keeps_alive)
             in.n = 0;
         reader_done(&r);
     }

@@ -74,11 +74,11 @@ void answer(struct world *world, struct hf_exchange *exchange, const char *body)
 static void on_request(void *context, struct hf_exchange *exchange)
 {
     struct world *world = context;
-    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_http_request *request = hf_exchange_request(exchange);
     world->requests++;
-    if (hf_span_starts(head->path, HF_SPAN("/now"))) {
-        const struct hf_span pieces[] = { head->method, HF_SPAN(" "), head->target, HF_SPAN(" "),
-                                          hf_exchange_body(exchange) };
+    if (hf_span_starts(request->path, HF_SPAN("/now"))) {
+        const struct hf_span pieces[] = { request->method, HF_SPAN(" "), request->target,
+                                          HF_SPAN(" "), hf_exchange_body(exchange) };
         hf_exchange_answer(exchange, 200, "X-Test: yes\r\n", "text/plain", pieces, 5);
     } else if (world->asked_count < WORLD_ASKED_MAX) {
         world->asked[world->asked_count++] = exchange;

@@ -3,6 +3,7 @@
  * door.
  */
 #include "test.h"
+#include "wire/http_request.h"
 #include "front/access.h"
 
 static char *const none[] = { NULL };
@@ -394,11 +395,11 @@ TEST(a_head_is_admitted_only_if_all_three_of_its_headers_are_good)
     };
     struct hf_access *access = guarded();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct hf_http_head head;
+        struct hf_http_request request;
         const struct hf_token *token;
         const char *why;
-        REQUIRE(hf_http_head_parse(hf_span_of(rows[i].text), &head, &why) == 0);
-        CHECK(hf_access_decide(access, &head, &token) == rows[i].admission);
+        REQUIRE(hf_http_request_parse(hf_span_of(rows[i].text), &request, &why) == 0);
+        CHECK(hf_access_decide(access, &request.head, &token) == rows[i].admission);
         CHECK((token != NULL) == (rows[i].admission == HF_ADMITTED));
         CHECK(!token || strcmp(token->name, "second") == 0);
     }

@@ -65,7 +65,7 @@ TEST(pipelined_requests_are_handed_up_one_at_a_time_and_answered_in_order)
     answer(&w, w.asked[0], "one");
     CHECK(w.requests == 1); /* never from inside */
     WAIT(&w, w.asked_count == 1);
-    CHECK(hf_span_is(hf_exchange_head(w.asked[0])->path, "/later2"));
+    CHECK(hf_span_is(hf_exchange_request(w.asked[0])->path, "/later2"));
     CHECK(hf_span_is(hf_exchange_body(w.asked[0]), "hi"));
     answer(&w, w.asked[0], "two");
     WAIT(&w, w.asked_count == 1);

@@ -1,0 +1,57 @@
+/*
+ * fold.h - comparing text in which upper and lower case of ASCII letters are the same.
+ *
+ * The one case-fold there is: it knows no locale, and no letters beyond ASCII.
+ */
+#ifndef HF_BASE_FOLD_H
+#define HF_BASE_FOLD_H
+
+#include "base/span.h"
+
+static inline char hf_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static inline uint64_t hf_fold_word(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Eight bytes at once: 0x20 may be missing in `text` where `name` has a letter. */
+static inline bool hf_fold_same_word(const char *text, const char *name)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101), word = hf_fold_word(name);
+    const uint64_t low = word & each * 0x7f;
+    const uint64_t over_z = low + each * (0x7f - 'z'), from_a = low + each * (0x80 - 'a');
+    const uint64_t is_letter = from_a & ~over_z & ~word & each * 0x80;
+    return (hf_fold_word(text) | is_letter >> 2) == word;
+}
+
+/* Whether `text` is `name` in any case. `name` itself is in lower case. */
+static inline bool hf_fold_is(struct hf_span text, struct hf_span name)
+{
+    const size_t n = name.n;
+    size_t i = 0;
+    if (text.n != n)
+        return false;
+    for (; i + 8 <= n; i += 8)
+        if (!hf_fold_same_word(text.p + i, name.p + i))
+            return false;
+    if (i && i < n) /* what is left, and some of what was looked at */
+        return hf_fold_same_word(text.p + n - 8, name.p + n - 8);
+    for (; i < n; i++)
+        if (hf_lower(text.p[i]) != name.p[i])
+            return false;
+    return true;
+}
+
+/* Whether `text` begins with `prefix` in any case. `prefix` itself is in lower case. */
+static inline bool hf_fold_starts(struct hf_span text, struct hf_span prefix)
+{
+    return text.n >= prefix.n && hf_fold_is((struct hf_span) { text.p, prefix.n }, prefix);
+}
+
+#endif
