@@ -242,6 +242,7 @@ const char *hf_admission_text(enum hf_admission admission)
                           "listed in holdfast.origins",
         [HF_NO_TOKEN] = "a token is needed: Authorization: Bearer TOKEN",
         [HF_WRONG_TOKEN] = "the token is none that we know",
+        [HF_UNDECIDED] = "it is not decided yet",
     };
     return texts[admission];
 }

@@ -36,6 +36,7 @@ enum hf_admission {
     HF_BAD_ORIGIN,
     HF_NO_TOKEN,
     HF_WRONG_TOKEN,
+    HF_UNDECIDED, /* somebody else has to be asked; nothing of this file says so */
 };
 
 /* Lists that end in NULL: `hosts` are globs in lower case, `origins` exact or "*". */

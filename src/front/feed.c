@@ -63,9 +63,13 @@ static struct hf_feed *more_feeds(struct hf_http_front *front)
     return feed;
 }
 
+static void on_feed_gone(struct hf_holder *holder);
+
 static void init(struct hf_feed *feed, struct hf_http_session *session, uint64_t via)
 {
-    *feed = (struct hf_feed) { .session = session, .via = via, .index = feed->index };
+    *feed = (struct hf_feed) {
+        .holder.on_gone = on_feed_gone, .session = session, .via = via, .index = feed->index
+    };
     hf_link_init(&feed->link);
     hf_link_init(&feed->due);
     hf_events_init(&feed->events);
@@ -89,7 +93,7 @@ struct hf_feed *hf_feed_new(struct hf_http_session *session, struct hf_exchange 
         return NULL;
     init(feed, session, ++front->feed_serial << HF_FEED_BITS | feed->index);
     feed->exchange = exchange;
-    hf_exchange_set_context(exchange, feed);
+    hf_exchange_set_context(exchange, &feed->holder);
     hf_list_push(&session->feeds, &feed->link);
     wait_in(&front->quiet, feed, HF_PRIME_MS);
     return feed;
@@ -394,7 +398,7 @@ static void pass_on(struct hf_feed *from, struct hf_feed *to)
 {
     to->exchange = from->exchange;
     to->is_streaming = true;
-    hf_exchange_set_context(to->exchange, to);
+    hf_exchange_set_context(to->exchange, &to->holder);
     from->exchange = NULL;
     from->is_streaming = false;
     hf_unlink(&from->due);
@@ -429,8 +433,9 @@ static void use_newest_spare(struct hf_feed *standalone)
     }
 }
 
-void hf_feed_gone(struct hf_feed *feed)
+static void on_feed_gone(struct hf_holder *holder)
 {
+    struct hf_feed *feed = (struct hf_feed *)(void *)holder;
     struct hf_http_session *session = feed->session;
     struct hf_shell *shell = session->front->shell;
     feed->exchange = NULL;
@@ -466,7 +471,7 @@ void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t
         hf_feed_end_exchange(feed); /* the client has come back on another connection */
     feed->exchange = exchange;
     feed->delivered = after;
-    hf_exchange_set_context(exchange, feed);
+    hf_exchange_set_context(exchange, &feed->holder);
     if (feed->is_over) { /* it stays where it is: it is due for its end */
         hf_http_begin_events(exchange, NULL);
     } else {

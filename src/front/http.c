@@ -1,14 +1,12 @@
-/* http.c - the HTTP front's frame: who may come in, which door is meant, how refusals look, time.
- * See http.h. */
+/* http.c - the HTTP front's frame: how answers and refusals look, time, life. See http.h. */
 #include "front/http.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
-#include "base/hex.h"
 #include "front/http_parts.h"
 #include "wire/http_text.h"
 
-enum { NAME_MAX_BYTES = 256, ORIGIN_MAX = 300, ALLOW_MAX = 8192 };
+enum { ORIGIN_MAX = 300, ALLOW_MAX = 8192 };
 
 static const struct hf_span no_id = { NULL, 0 };
 
@@ -81,15 +79,7 @@ void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed)
            "Method Not Allowed");
 }
 
-static void say_word(struct hf_exchange *exchange, int status, const char *word)
-{
-    const struct hf_span piece = hf_span_of(word);
-    hf_http_answer(exchange, status, "Cache-Control: no-store\r\n", "text/plain", &piece, 1);
-}
-
-/* ---- who may come in ---- */
-
-static void turn_away(struct hf_exchange *exchange, enum hf_admission admission)
+void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission)
 {
     const int status = hf_admission_status(admission);
     char challenge[120], room[HEADERS_SIZE];
@@ -118,7 +108,7 @@ static void allow_params(struct hf_buf *out, struct hf_span asked)
 }
 
 /* A page asks before it comes, without its token. */
-static void answer_preflight(struct hf_exchange *exchange)
+void hf_http_answer_preflight(struct hf_exchange *exchange)
 {
     const struct hf_span asked =
         hf_http_header(hf_exchange_head(exchange), HF_HTTP_ACCESS_CONTROL_REQUEST_HEADERS);
@@ -140,134 +130,18 @@ static void answer_preflight(struct hf_exchange *exchange)
     hf_buf_done(&headers);
 }
 
-static enum hf_admission place_of(const struct hf_http_front *front,
-                                  const struct hf_http_head *head)
-{
-    if (head->counts[HF_HTTP_ORIGIN] > 1)
-        return HF_BAD_ORIGIN;
-    return hf_access_place(front->access, hf_http_header(head, HF_HTTP_HOST),
-                           hf_http_header(head, HF_HTTP_ORIGIN));
-}
-
-/* False: it was answered. */
-static bool may_enter(struct hf_http_front *front, struct hf_exchange *exchange,
-                      const struct hf_token **ret_token)
-{
-    const struct hf_http_head *head = hf_exchange_head(exchange);
-    if (hf_span_is(hf_exchange_request(exchange)->method, "OPTIONS") &&
-        hf_http_header(head, HF_HTTP_ORIGIN).p && place_of(front, head) == HF_ADMITTED) {
-        answer_preflight(exchange);
-        return false;
-    }
-    const enum hf_admission admission = hf_access_decide(front->access, head, ret_token);
-    if (admission != HF_ADMITTED)
-        turn_away(exchange, admission);
-    return admission == HF_ADMITTED;
-}
-
-/* ---- doors ---- */
-
-/* A name as a path has it, with %20 for a space. False: it cannot be one. */
-static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_span *ret)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < raw.n; i++) {
-        uint8_t c = (uint8_t)raw.p[i];
-        if (c == '%') {
-            const struct hf_span digits = { raw.p + i + 1, raw.n - i > 2 ? 2 : 0 };
-            if (!hf_hex_read(digits, &c, 1))
-                return false;
-            i += 2;
-        }
-        if (n + 1 == NAME_MAX_BYTES || c == '\0')
-            return false;
-        room[n++] = (char)c;
-    }
-    room[n] = '\0';
-    *ret = (struct hf_span) { room, n };
-    return n > 0;
-}
-
-typedef void door(struct hf_http_front *front, const struct hf_visitor *visitor,
-                  struct hf_exchange *exchange);
-
-/* `name` is the part of the path behind the door's own; empty: all servers. */
-static void enter(struct hf_http_front *front, struct hf_exchange *exchange, struct hf_span name,
-                  door *open)
-{
-    struct hf_visitor visitor = { 0 };
-    char room[NAME_MAX_BYTES];
-    if (!may_enter(front, exchange, &visitor.token))
-        return;
-    if (name.n) {
-        if (!name_of(hf_span_from(name, 1), room, &visitor.door)) {
-            hf_http_refuse(exchange, 404, no_id, -32000, "There is no such server here");
-            return;
-        }
-        if (visitor.token && !hf_policy_allows_server(visitor.token->policy, room)) {
-            hf_http_refuse(exchange, 403, no_id, -31007, "This token is not for that server");
-            return;
-        }
-    }
-    open(front, &visitor, exchange);
-}
-
-/* On loopback a name of ours is enough. */
-static bool may_watch(struct hf_http_front *front, struct hf_exchange *exchange)
-{
-    const struct hf_token *token;
-    if (!hf_http_server_is_loopback(front->server))
-        return may_enter(front, exchange, &token);
-    const enum hf_admission admission = place_of(front, hf_exchange_head(exchange));
-    if (admission != HF_ADMITTED)
-        turn_away(exchange, admission);
-    return admission == HF_ADMITTED;
-}
-
-static void look_after(struct hf_http_front *front, struct hf_exchange *exchange,
-                       struct hf_span path)
-{
-    const bool is_health = hf_span_is(path, "/healthz"), is_ready = hf_span_is(path, "/readyz");
-    if (!is_health && !is_ready && !hf_span_is(path, "/metrics")) {
-        hf_http_refuse(exchange, 404, no_id, -32000,
-                       "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
-    } else if (!hf_span_is(hf_exchange_request(exchange)->method, "GET")) {
-        hf_http_refuse_method(exchange, "GET");
-    } else if (is_health) {
-        say_word(exchange, 200, "ok\n");
-    } else if (is_ready) {
-        say_word(exchange, front->is_stopping ? 503 : 200,
-                 front->is_stopping ? "stopping\n" : "ready\n");
-    } else if (may_watch(front, exchange)) {
-        hf_metrics_request(front, exchange);
-    }
-}
-
-static bool is_at(struct hf_span path, struct hf_span door_path, struct hf_span *ret_name)
-{
-    if (!hf_span_starts(path, door_path))
-        return false;
-    *ret_name = hf_span_from(path, door_path.n);
-    return ret_name->n == 0 || ret_name->p[0] == '/';
-}
+/* ---- events ---- */
 
 static void on_request(void *context, struct hf_exchange *exchange)
 {
-    struct hf_http_front *front = context;
-    const struct hf_span path = hf_exchange_request(exchange)->path;
-    struct hf_span name;
-    if (is_at(path, HF_SPAN("/mcp"), &name))
-        enter(front, exchange, name, hf_mcp_request);
-    else if (is_at(path, HF_SPAN("/sse"), &name))
-        enter(front, exchange, name, hf_sse_request);
-    else
-        look_after(front, exchange, path);
+    hf_route_request(context, exchange, false);
 }
 
 static void on_gone(void *context, struct hf_exchange *exchange)
 {
+    struct hf_holder *holder = hf_exchange_context(exchange);
     (void)context;
-    hf_feed_gone(hf_exchange_context(exchange));
+    holder->on_gone(holder);
 }
 
 /* ---- time ---- */
@@ -325,6 +199,8 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     hf_link_init(&front->open);
     hf_link_init(&front->kept);
     hf_link_init(&front->modern);
+    hf_link_init(&front->held);
+    front->authorizer = spec->authorizer;
     hf_alarm_init(&front->alarm, shell->loop, on_alarm, front);
     take_access(front, access);
     return front;
@@ -336,6 +212,7 @@ void hf_http_front_free(struct hf_http_front *front)
         return;
     hf_http_sessions_close(front);
     hf_http_server_free(front->server);
+    hf_admission_drop_all(front);
     hf_alarm_set(&front->alarm, 0);
     hf_seats_done(&front->seats);
     for (uint32_t i = 0; i < front->feed_count; i++)

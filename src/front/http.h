@@ -14,8 +14,17 @@
 
 struct hf_http_front;
 
+/* Somebody who has a say in who comes in, beside struct hf_access and after it. */
+struct hf_authorizer {
+    /* HF_UNDECIDED: the request is held until hf_http_front_decide. `token` may be NULL. */
+    enum hf_admission (*ask)(void *context, const struct hf_http_request *request,
+                             const struct hf_token *token, uint64_t ticket);
+    void *context;
+};
+
 struct hf_http_front_spec {
     struct hf_http_spec http;
+    const struct hf_authorizer *authorizer; /* NULL: nobody; has to outlive the front */
     const struct hf_limits *limits;
     uint32_t session_ttl_ms, max_sessions;
 };
@@ -30,6 +39,12 @@ const char *hf_http_front_url(const struct hf_http_front *front);
  * something else now, are closed: their clients have to come in anew. False: without a token in it
  * everybody on other machines could come in; who may stays as it was. */
 HF_MUST_CHECK bool hf_http_front_admit(struct hf_http_front *front, struct hf_access *access);
+
+/* What the authorizer found about one request, from a callback of the loop but not from inside
+ * `ask`. Nothing happens if the client has left meanwhile, or if it was decided already. One that
+ * is admitted must still be one that `access` lets in. */
+void hf_http_front_decide(struct hf_http_front *front, uint64_t ticket,
+                          enum hf_admission admission);
 
 /* No connection is taken any more and streams that wait for nothing are ended; what was asked is
  * still answered. */

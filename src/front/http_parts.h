@@ -30,9 +30,15 @@ enum {
     HF_FEEDS_MAX = 1 << HF_FEED_BITS,
 };
 
+/* Whoever has an exchange that is not answered at once: the context of that exchange. */
+struct hf_holder {
+    void (*on_gone)(struct hf_holder *holder); /* its client is */
+};
+
 struct hf_feed {
-    struct hf_link link; /* in its session's feeds or kept, or in front->free_feeds */
-    struct hf_link due;  /* in front->quiet, open or kept */
+    struct hf_holder holder; /* first */
+    struct hf_link link;     /* in its session's feeds or kept, or in front->free_feeds */
+    struct hf_link due;      /* in front->quiet, open or kept */
     uint64_t due_ms;
     uint64_t via; /* 0: what belongs to no request */
     struct hf_http_session *session;
@@ -87,6 +93,9 @@ struct hf_http_front {
     struct hf_link quiet, open, kept;
     struct hf_link modern; /* sessions, the last used first */
     size_t kept_bytes, kept_bytes_max;
+    const struct hf_authorizer *authorizer; /* NULL: nobody */
+    struct hf_link held;                    /* requests that wait for its decision */
+    uint64_t last_ticket;
     uint64_t taking; /* the `via` whose message is being taken */
     bool is_stopping;
 };
@@ -106,8 +115,31 @@ void hf_http_begin_events(struct hf_exchange *exchange, const char *headers);
 /* A JSON-RPC error with that status; `id` raw, p NULL: null. */
 void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id, int code,
                     const char *format, ...) HF_PRINTF(5, 6);
-void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed);
+void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed); /* "GET, POST" */
+/* Somebody may not come in: 401 or 403, and why. */
+void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission);
+/* A page asks before it comes, without its token. */
+void hf_http_answer_preflight(struct hf_exchange *exchange);
 void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later than that */
+
+/* ---- admission.c ---- */
+
+/* Each is false if the exchange was answered or has to wait. `is_authorized`: whoever else has a
+ * say has said yes. */
+bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exchange,
+                            bool is_authorized, const struct hf_token **ret_token);
+bool hf_admission_of_watcher(struct hf_http_front *front, struct hf_exchange *exchange,
+                             bool is_authorized);        /* on loopback a name of ours is enough */
+void hf_admission_drop_all(struct hf_http_front *front); /* those that wait; none is answered */
+
+/* ---- route.c ---- */
+
+/* One that has come in; it answers, or has a feed answer later. */
+typedef void hf_route_handler(struct hf_http_front *front, const struct hf_visitor *visitor,
+                              struct hf_exchange *exchange);
+/* From the beginning; again, once an exchange that had to wait is authorized. */
+void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange,
+                      bool is_authorized);
 
 /* ---- sessions.c ---- */
 
@@ -157,17 +189,14 @@ void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
 void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
 /* Without an id: nobody can come back for it. */
 void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect);
-void hf_feed_gone(struct hf_feed *feed);                      /* its client is */
 void hf_feeds_end_listening(struct hf_http_session *session); /* all its GETs */
 void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);
 uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
 
 /* ---- mcp.c, sse_door.c, metrics.c ---- */
 
-void hf_mcp_request(struct hf_http_front *front, const struct hf_visitor *visitor,
-                    struct hf_exchange *exchange);
-void hf_sse_request(struct hf_http_front *front, const struct hf_visitor *visitor,
-                    struct hf_exchange *exchange);
-void hf_metrics_request(struct hf_http_front *front, struct hf_exchange *exchange);
+hf_route_handler hf_mcp_get, hf_mcp_post, hf_mcp_delete, hf_mcp_other;
+hf_route_handler hf_sse_get, hf_sse_post;
+hf_route_handler hf_metrics_request;
 
 #endif

@@ -117,8 +117,8 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
     return session;
 }
 
-static void take_post(struct hf_http_front *front, const struct hf_visitor *visitor,
-                      struct hf_exchange *exchange)
+void hf_mcp_post(struct hf_http_front *front, const struct hf_visitor *visitor,
+                 struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct wishes wishes = wishes_of(head);
@@ -154,9 +154,11 @@ static void take_post(struct hf_http_front *front, const struct hf_visitor *visi
 
 /* ---- GET and DELETE ---- */
 
-static void take_get(struct hf_http_front *front, const struct hf_visitor *visitor,
-                     struct hf_exchange *exchange)
+void hf_mcp_get(struct hf_http_front *front, const struct hf_visitor *visitor,
+                struct hf_exchange *exchange)
 {
+    if (hf_modern_refuses(exchange))
+        return;
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct hf_span last = hf_http_header(head, HF_HTTP_LAST_EVENT_ID);
     uint64_t stream = 0, after = 0;
@@ -187,24 +189,24 @@ static void take_get(struct hf_http_front *front, const struct hf_visitor *visit
         hf_feed_attach(feed, exchange, last.p ? after : feed->delivered);
 }
 
-void hf_mcp_request(struct hf_http_front *front, const struct hf_visitor *visitor,
-                    struct hf_exchange *exchange)
+void hf_mcp_delete(struct hf_http_front *front, const struct hf_visitor *visitor,
+                   struct hf_exchange *exchange)
 {
-    const struct hf_span method = hf_exchange_request(exchange)->method;
-    if (hf_span_is(method, "POST")) {
-        take_post(front, visitor, exchange);
-    } else if (hf_modern_refuses(exchange)) {
+    if (hf_modern_refuses(exchange))
         return;
-    } else if (hf_span_is(method, "GET")) {
-        take_get(front, visitor, exchange);
-    } else if (hf_span_is(method, "DELETE")) {
-        struct hf_http_session *session =
-            has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
-        if (!session)
-            return;
-        hf_http_session_close(session);
-        hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
-    } else {
+    struct hf_http_session *session =
+        has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
+    if (!session)
+        return;
+    hf_http_session_close(session);
+    hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
+}
+
+void hf_mcp_other(struct hf_http_front *front, const struct hf_visitor *visitor,
+                  struct hf_exchange *exchange)
+{
+    (void)front;
+    (void)visitor;
+    if (!hf_modern_refuses(exchange))
         hf_http_refuse_method(exchange, "GET, POST, DELETE");
-    }
 }

@@ -227,8 +227,10 @@ static void add_process(struct hf_buf *out, const struct hf_http_front *front)
             front->kept_bytes);
 }
 
-void hf_metrics_request(struct hf_http_front *front, struct hf_exchange *exchange)
+void hf_metrics_request(struct hf_http_front *front, const struct hf_visitor *visitor,
+                        struct hf_exchange *exchange)
 {
+    (void)visitor;
     struct hf_engine *engine = front->shell->engine;
     struct hf_buf out;
     hf_buf_init(&out, text_max);

@@ -5,8 +5,8 @@
 
 static const struct hf_span no_id = { NULL, 0 };
 
-static void take_get(struct hf_http_front *front, const struct hf_visitor *visitor,
-                     struct hf_exchange *exchange)
+void hf_sse_get(struct hf_http_front *front, const struct hf_visitor *visitor,
+                struct hf_exchange *exchange)
 {
     char id[HF_SEAT_ID_TEXT + 1];
     struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, no_id, true);
@@ -30,8 +30,8 @@ static struct hf_span session_in(const struct hf_http_request *request)
     return hf_span_starts(query, key) ? hf_span_from(query, key.n) : no_id;
 }
 
-static void take_post(struct hf_http_front *front, const struct hf_visitor *visitor,
-                      struct hf_exchange *exchange)
+void hf_sse_post(struct hf_http_front *front, const struct hf_visitor *visitor,
+                 struct hf_exchange *exchange)
 {
     const struct hf_span id = session_in(hf_exchange_request(exchange));
     struct hf_http_session *session = hf_http_session_find(front, visitor, id, true);
@@ -45,16 +45,4 @@ static void take_post(struct hf_http_front *front, const struct hf_visitor *visi
                                   hf_shell_time(front->shell));
     hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
     hf_shell_pump(front->shell);
-}
-
-void hf_sse_request(struct hf_http_front *front, const struct hf_visitor *visitor,
-                    struct hf_exchange *exchange)
-{
-    const struct hf_span method = hf_exchange_request(exchange)->method;
-    if (hf_span_is(method, "GET"))
-        take_get(front, visitor, exchange);
-    else if (hf_span_is(method, "POST"))
-        take_post(front, visitor, exchange);
-    else
-        hf_http_refuse_method(exchange, "GET, POST");
 }

@@ -210,8 +210,8 @@ static void end_turn(struct front *f)
     }
 }
 
-struct front *front_new_with(uint32_t session_ttl_ms, uint32_t max_sessions,
-                             uint64_t max_buffered_bytes)
+static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
+                                uint64_t max_buffered_bytes, const struct hf_authorizer *authorizer)
 {
     struct front *f = hf_new(struct front);
     playing = f;
@@ -227,15 +227,27 @@ struct front *front_new_with(uint32_t session_ttl_ms, uint32_t max_sessions,
     hf_link_init(&f->shell.dirty);
     hf_link_init(&f->shell.dead);
     const struct hf_http_front_spec spec = { .limits = &f->w->limits,
+                                             .authorizer = authorizer,
                                              .session_ttl_ms = session_ttl_ms,
                                              .max_sessions = max_sessions };
     f->http = hf_http_front_new(&f->shell, &spec, hf_access_new(NULL, NULL), NULL);
     return f;
 }
 
+struct front *front_new_with(uint32_t session_ttl_ms, uint32_t max_sessions,
+                             uint64_t max_buffered_bytes)
+{
+    return front_made(session_ttl_ms, max_sessions, max_buffered_bytes, NULL);
+}
+
 struct front *front_new(uint32_t session_ttl_ms, uint32_t max_sessions)
 {
-    return front_new_with(session_ttl_ms, max_sessions, 1 << 28);
+    return front_made(session_ttl_ms, max_sessions, 1 << 28, NULL);
+}
+
+struct front *front_new_asking(const struct hf_authorizer *authorizer)
+{
+    return front_made(1000000, 10, 1 << 28, authorizer);
 }
 
 void front_end(struct front *f)

@@ -43,6 +43,7 @@ struct front {
 struct front *front_new(uint32_t session_ttl_ms, uint32_t max_sessions);
 struct front *front_new_with(uint32_t session_ttl_ms, uint32_t max_sessions,
                              uint64_t max_buffered_bytes);
+struct front *front_new_asking(const struct hf_authorizer *authorizer);
 void front_end(struct front *f);
 void pass(struct front *f, uint64_t ms); /* through every alarm and timer on the way */
 

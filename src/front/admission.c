@@ -1,0 +1,118 @@
+/* admission.c - whether a request may come in: our own rules (front/access.h), then whoever else
+ * has a say. That one may need time; the request is held meanwhile and then goes its way anew, so
+ * that what changed while it waited counts. */
+#include "front/http_parts.h"
+
+/* A request that waits for the decision about it. */
+struct held {
+    struct hf_holder holder; /* first */
+    struct hf_link link;     /* in front->held, the oldest first */
+    struct hf_exchange *exchange;
+    uint64_t ticket;
+};
+
+/* ---- waiting for a decision ---- */
+
+static void drop(struct held *held)
+{
+    hf_unlink(&held->link);
+    hf_free(held);
+}
+
+static void on_held_gone(struct hf_holder *holder)
+{
+    drop((struct held *)(void *)holder);
+}
+
+static void hold(struct hf_http_front *front, struct hf_exchange *exchange, uint64_t ticket)
+{
+    struct held *held = hf_new(struct held);
+    held->holder.on_gone = on_held_gone;
+    held->exchange = exchange;
+    held->ticket = ticket;
+    hf_link_init(&held->link);
+    hf_list_push(&front->held, &held->link);
+    hf_exchange_set_context(exchange, &held->holder);
+}
+
+void hf_http_front_decide(struct hf_http_front *front, uint64_t ticket, enum hf_admission admission)
+{
+    struct held *held;
+    HF_LIST_EACH_SAFE (held, &front->held, struct held, link) {
+        if (held->ticket != ticket)
+            continue;
+        struct hf_exchange *exchange = held->exchange;
+        drop(held);
+        if (admission == HF_ADMITTED)
+            hf_route_request(front, exchange, true);
+        else
+            hf_http_turn_away(exchange, admission);
+        return;
+    }
+}
+
+void hf_admission_drop_all(struct hf_http_front *front)
+{
+    struct held *held;
+    HF_LIST_EACH_SAFE (held, &front->held, struct held, link)
+        drop(held);
+}
+
+/* ---- deciding ---- */
+
+static enum hf_admission place_of(const struct hf_http_front *front,
+                                  const struct hf_http_head *head)
+{
+    if (head->counts[HF_HTTP_ORIGIN] > 1)
+        return HF_BAD_ORIGIN;
+    return hf_access_place(front->access, hf_http_header(head, HF_HTTP_HOST),
+                           hf_http_header(head, HF_HTTP_ORIGIN));
+}
+
+static enum hf_admission ask_authorizer(struct hf_http_front *front, struct hf_exchange *exchange,
+                                        const struct hf_token *token)
+{
+    const struct hf_authorizer *authorizer = front->authorizer;
+    const uint64_t ticket = ++front->last_ticket;
+    const enum hf_admission admission =
+        authorizer->ask(authorizer->context, hf_exchange_request(exchange), token, ticket);
+    if (admission == HF_UNDECIDED)
+        hold(front, exchange, ticket);
+    return admission;
+}
+
+static bool is_preflight(const struct hf_http_front *front, const struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    return hf_http_header(head, HF_HTTP_ORIGIN).p &&
+           hf_span_is(hf_exchange_request(exchange)->method, "OPTIONS") &&
+           place_of(front, head) == HF_ADMITTED;
+}
+
+bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exchange,
+                            bool is_authorized, const struct hf_token **ret_token)
+{
+    if (is_preflight(front, exchange)) {
+        hf_http_answer_preflight(exchange);
+        return false;
+    }
+    enum hf_admission admission =
+        hf_access_decide(front->access, hf_exchange_head(exchange), ret_token);
+    if (admission == HF_ADMITTED && front->authorizer && !is_authorized)
+        admission = ask_authorizer(front, exchange, *ret_token);
+    if (admission != HF_ADMITTED && admission != HF_UNDECIDED)
+        hf_http_turn_away(exchange, admission);
+    return admission == HF_ADMITTED;
+}
+
+bool hf_admission_of_watcher(struct hf_http_front *front, struct hf_exchange *exchange,
+                             bool is_authorized)
+{
+    const struct hf_token *token;
+    if (!hf_http_server_is_loopback(front->server))
+        return hf_admission_of_client(front, exchange, is_authorized, &token);
+    const enum hf_admission admission = place_of(front, hf_exchange_head(exchange));
+    if (admission != HF_ADMITTED)
+        hf_http_turn_away(exchange, admission);
+    return admission == HF_ADMITTED;
+}

@@ -1,0 +1,171 @@
+/* route.c - which request is whose to answer: one table of paths, methods, who may, and handlers.
+ *
+ * At a path for clients, who may not come in is told so before anything else is looked at, its
+ * method included. The other paths are no secret: there the method comes first. */
+#include <stdio.h>
+#include "base/hex.h"
+#include "front/http_parts.h"
+
+enum { NAME_MAX_BYTES = 256 };
+
+static const struct hf_span no_id = { NULL, 0 };
+
+/* ---- what is answered without a word of MCP ---- */
+
+static void say_word(struct hf_exchange *exchange, int status, const char *word)
+{
+    const struct hf_span piece = hf_span_of(word);
+    hf_http_answer(exchange, status, "Cache-Control: no-store\r\n", "text/plain", &piece, 1);
+}
+
+static void say_healthy(struct hf_http_front *front, const struct hf_visitor *visitor,
+                        struct hf_exchange *exchange)
+{
+    (void)front;
+    (void)visitor;
+    say_word(exchange, 200, "ok\n");
+}
+
+static void say_ready(struct hf_http_front *front, const struct hf_visitor *visitor,
+                      struct hf_exchange *exchange)
+{
+    (void)visitor;
+    say_word(exchange, front->is_stopping ? 503 : 200,
+             front->is_stopping ? "stopping\n" : "ready\n");
+}
+
+/* ---- the table ---- */
+
+enum who {
+    ANYBODY,
+    WATCHERS, /* on loopback whoever names us; from elsewhere as clients */
+    CLIENTS,  /* whoever front/access.h lets in; behind the path a server may be named */
+};
+
+struct route {
+    struct hf_span path;
+    struct hf_span method; /* p NULL: every other one */
+    enum who who;
+    hf_route_handler *handler;
+};
+
+static const char mcp[] = "/mcp", sse[] = "/sse", healthz[] = "/healthz", readyz[] = "/readyz",
+                  metrics[] = "/metrics";
+
+/* clang-format off */
+#define TEXT(text) { text, sizeof(text) - 1 }
+/* clang-format on */
+
+/* Rows of one path stand together, and have the same text. */
+static const struct route routes[] = {
+    { TEXT(mcp), TEXT("GET"), CLIENTS, hf_mcp_get },
+    { TEXT(mcp), TEXT("POST"), CLIENTS, hf_mcp_post },
+    { TEXT(mcp), TEXT("DELETE"), CLIENTS, hf_mcp_delete },
+    { TEXT(mcp), { NULL, 0 }, CLIENTS, hf_mcp_other },
+    { TEXT(sse), TEXT("GET"), CLIENTS, hf_sse_get },
+    { TEXT(sse), TEXT("POST"), CLIENTS, hf_sse_post },
+    { TEXT(healthz), TEXT("GET"), ANYBODY, say_healthy },
+    { TEXT(readyz), TEXT("GET"), ANYBODY, say_ready },
+    { TEXT(metrics), TEXT("GET"), WATCHERS, hf_metrics_request },
+};
+#undef TEXT
+static const struct route *const routes_end = routes + sizeof routes / sizeof *routes;
+
+/* The first row of that path, or NULL. `ret_name` is what follows behind a path for clients. */
+static const struct route *find_path(struct hf_span path, struct hf_span *ret_name)
+{
+    for (const struct route *route = routes; route < routes_end; route++) {
+        if (!hf_span_starts(path, route->path))
+            continue;
+        *ret_name = hf_span_from(path, route->path.n);
+        if (ret_name->n == 0 || (route->who == CLIENTS && ret_name->p[0] == '/'))
+            return route;
+    }
+    return NULL;
+}
+
+static bool is_of_path(const struct route *route, const struct route *first)
+{
+    return route < routes_end && route->path.p == first->path.p;
+}
+
+static const struct route *find_method(const struct route *first, struct hf_span method)
+{
+    const struct route *route = first;
+    while (is_of_path(route, first) && route->method.p && !hf_span_eq(method, route->method))
+        route++;
+    return is_of_path(route, first) ? route : NULL;
+}
+
+static void refuse_method(const struct route *first, struct hf_exchange *exchange)
+{
+    char allowed[64] = "";
+    size_t n = 0;
+    for (const struct route *route = first; is_of_path(route, first); route++)
+        n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%.*s", n ? ", " : "",
+                              HF_FMT(route->method));
+    hf_http_refuse_method(exchange, allowed);
+}
+
+/* ---- the way in ---- */
+
+/* A name as a path has it, with %20 for a space. False: it cannot be one. */
+static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_span *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < raw.n; i++) {
+        uint8_t c = (uint8_t)raw.p[i];
+        if (c == '%') {
+            const struct hf_span digits = { raw.p + i + 1, raw.n - i > 2 ? 2 : 0 };
+            if (!hf_hex_read(digits, &c, 1))
+                return false;
+            i += 2;
+        }
+        if (n + 1 == NAME_MAX_BYTES || c == '\0')
+            return false;
+        room[n++] = (char)c;
+    }
+    room[n] = '\0';
+    *ret = (struct hf_span) { room, n };
+    return n > 0;
+}
+
+/* The server that a client names behind the path, if any. False: it was refused. */
+static bool take_name(struct hf_visitor *visitor, struct hf_exchange *exchange, struct hf_span name,
+                      char room[NAME_MAX_BYTES])
+{
+    if (!name.n)
+        return true;
+    if (!name_of(hf_span_from(name, 1), room, &visitor->door)) {
+        hf_http_refuse(exchange, 404, no_id, -32000, "There is no such server here");
+        return false;
+    }
+    if (visitor->token && !hf_policy_allows_server(visitor->token->policy, room)) {
+        hf_http_refuse(exchange, 403, no_id, -31007, "This token is not for that server");
+        return false;
+    }
+    return true;
+}
+
+void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized)
+{
+    const struct hf_http_request *request = hf_exchange_request(exchange);
+    struct hf_visitor visitor = { 0 };
+    char room[NAME_MAX_BYTES];
+    struct hf_span name;
+    const struct route *first = find_path(request->path, &name);
+    if (!first) {
+        hf_http_refuse(exchange, 404, no_id, -32000,
+                       "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
+        return;
+    }
+    if (first->who == CLIENTS &&
+        (!hf_admission_of_client(front, exchange, is_authorized, &visitor.token) ||
+         !take_name(&visitor, exchange, name, room)))
+        return;
+    const struct route *route = find_method(first, request->method);
+    if (!route)
+        refuse_method(first, exchange);
+    else if (route->who != WATCHERS || hf_admission_of_watcher(front, exchange, is_authorized))
+        route->handler(front, &visitor, exchange);
+}
