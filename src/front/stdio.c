@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "io/stream.h"
+#include "io/channel.h"
 #include "wire/jsonrpc.h"
 #include "wire/line.h"
 
 enum {
     READ_SIZE = 64 * 1024,
     PAUSE_AT = 1024 * 1024, /* of unwritten answers: no more is read until they are out */
-    DIRECT_AT = 64 * 1024,  /* a message of this size is written without being copied first */
     KEEP = 64 * 1024,
 };
 
@@ -20,10 +19,9 @@ struct hf_stdio_front {
     struct hf_sink sink;
     struct hf_shell *shell;
     struct hf_session *session; /* NULL: it is gone */
-    struct hf_stream *in, *out;
+    struct hf_channel channel;
     struct hf_watch *in_watch, *out_watch;
     struct hf_lines lines;
-    struct hf_buf waiting; /* to be written */
     void (*on_over)(void *context);
     void *context;
     bool is_at_end, is_over;
@@ -56,7 +54,7 @@ static void lose_client(struct hf_stdio_front *front)
         return;
     hf_session_close(front->session, hf_shell_time(front->shell));
     front->session = NULL;
-    hf_buf_clear(&front->waiting);
+    hf_buf_clear(&front->channel.out);
     hf_watch_set(front->out_watch, 0);
     hf_shell_pump(front->shell);
     be_over(front);
@@ -66,22 +64,16 @@ static void lose_client(struct hf_stdio_front *front)
 
 static void write_waiting(struct hf_stdio_front *front)
 {
-    while (hf_buf_len(&front->waiting)) {
-        const struct hf_span span = hf_buf_span(&front->waiting);
-        const struct iovec part = { (void *)(uintptr_t)span.p, span.n };
-        size_t written = 0;
-        const enum hf_io result = hf_stream_writev(front->out, &part, 1, &written);
-        if (result == HF_IO_AGAIN) {
-            hf_watch_set(front->out_watch, HF_WRITABLE | HF_HUNG_UP);
-            return;
-        }
-        if (result != HF_IO_DONE) {
-            lose_client(front);
-            return;
-        }
-        hf_buf_consume(&front->waiting, written);
+    const enum hf_io result = hf_channel_flush(&front->channel, NULL);
+    if (result == HF_IO_AGAIN) {
+        hf_watch_set(front->out_watch, HF_WRITABLE | HF_HUNG_UP);
+        return;
     }
-    hf_buf_shrink(&front->waiting, KEEP);
+    if (result != HF_IO_DONE) {
+        lose_client(front);
+        return;
+    }
+    hf_buf_shrink(&front->channel.out, KEEP);
     hf_watch_set(front->out_watch, HF_HUNG_UP);
     if (!front->is_at_end && !front->is_over)
         hf_watch_set(front->in_watch, HF_READABLE);
@@ -109,19 +101,6 @@ static bool is_one_line(const struct hf_span *pieces, unsigned count)
     return true;
 }
 
-/* Writes what it can of a large message at once; returns how many of its bytes went out. */
-static size_t write_direct(struct hf_stdio_front *front, const struct hf_span *pieces,
-                           unsigned count, size_t length)
-{
-    struct iovec parts[HF_PIECES_MAX];
-    size_t written = 0;
-    if (length < DIRECT_AT || hf_buf_len(&front->waiting) || !is_one_line(pieces, count))
-        return 0;
-    for (unsigned i = 0; i < count; i++)
-        parts[i] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
-    return hf_stream_writev(front->out, parts, (int)count, &written) == HF_IO_DONE ? written : 0;
-}
-
 static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
 {
     struct hf_stdio_front *front = HF_ITEM(sink, struct hf_stdio_front, sink);
@@ -132,21 +111,19 @@ static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
         return;
     for (unsigned i = 0; i < count; i++)
         length += pieces[i].n;
-    size_t skip = write_direct(front, pieces, count, length);
-    const size_t copied = length - skip;
-    bool fits = hf_buf_reserve(&front->waiting, copied + 1);
-    for (unsigned i = 0; fits && i < count; i++) {
-        const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
-        skip -= gone;
-        fits = hf_buf_try_add(&front->waiting, hf_span_from(pieces[i], gone));
-    }
+    const bool goes_at_once = length >= HF_CHANNEL_SEND_AT && is_one_line(pieces, count);
+    const size_t copied =
+        length - (goes_at_once ? hf_channel_send(&front->channel, pieces, count) : 0);
+    struct hf_buf *out = &front->channel.out;
+    const bool fits = hf_buf_reserve(out, copied + 1) &&
+                      hf_channel_add_from(&front->channel, pieces, count, length - copied);
     if (fits && copied) /* what came over HTTP may stand on many lines */
-        hf_msg_to_one_line(front->waiting.p + front->waiting.end - copied, copied);
-    if (!fits || !hf_buf_try_add(&front->waiting, HF_SPAN("\n"))) {
+        hf_msg_to_one_line(out->p + out->end - copied, copied);
+    if (!fits || !hf_channel_add(&front->channel, HF_SPAN("\n"))) {
         lose_client(front); /* cut off at the bound */
         return;
     }
-    if (hf_buf_len(&front->waiting) > PAUSE_AT)
+    if (hf_buf_len(&front->channel.out) > PAUSE_AT)
         hf_watch_set(front->in_watch, 0);
     hf_shell_flush_later(front->shell, &front->flush);
 }
@@ -177,7 +154,7 @@ static void on_readable(void *context, unsigned events)
     size_t room, got = 0;
     (void)events;
     char *into = hf_lines_room(&front->lines, READ_SIZE, &room);
-    const enum hf_io result = hf_stream_read(front->in, into, room, &got);
+    const enum hf_io result = hf_channel_read(&front->channel, into, room, &got);
     if (result == HF_IO_AGAIN)
         return;
     if (result == HF_IO_DONE) {
@@ -196,13 +173,13 @@ static void on_readable(void *context, unsigned events)
 
 bool hf_stdio_front_is_flushed(const struct hf_stdio_front *front)
 {
-    return !front->session || hf_buf_len(&front->waiting) == 0;
+    return !front->session || hf_buf_len(&front->channel.out) == 0;
 }
 
 void hf_stdio_front_review(struct hf_stdio_front *front)
 {
     if (front->session && front->is_at_end && hf_session_is_settled(front->session) &&
-        hf_buf_len(&front->waiting) == 0)
+        hf_buf_len(&front->channel.out) == 0)
         be_over(front);
 }
 
@@ -221,14 +198,12 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     }
     struct hf_stdio_front *front = hf_new(struct hf_stdio_front);
     front->shell = shell;
-    front->in = in;
-    front->out = out;
+    hf_channel_open(&front->channel, in, out, NULL, limits->max_buffered_bytes);
     front->on_over = on_over;
     front->context = context;
     front->flush.flush = flush_front;
     hf_link_init(&front->flush.link);
     hf_lines_init(&front->lines, limits->max_message_bytes);
-    hf_buf_init(&front->waiting, limits->max_buffered_bytes);
     front->sink.send = send_message;
     find_who(front);
     front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_time(shell));
@@ -248,9 +223,7 @@ void hf_stdio_front_free(struct hf_stdio_front *front)
     hf_unlink(&front->flush.link);
     hf_watch_free(front->in_watch);
     hf_watch_free(front->out_watch);
-    hf_stream_close(front->in);
-    hf_stream_close(front->out);
+    hf_channel_close(&front->channel);
     hf_lines_done(&front->lines);
-    hf_buf_done(&front->waiting);
     hf_free(front);
 }

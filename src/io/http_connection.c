@@ -31,17 +31,13 @@ static bool is_asked(const struct hf_connection *connection)
 void hf_connection_close(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
-    assert(connection->stream);
+    assert(hf_channel_is_open(&connection->channel));
     hf_connection_release_request(connection);
     hf_buf_done(&connection->in);
-    hf_buf_done(&connection->out);
-    hf_connection_account(connection);
     hf_watch_free(connection->watch);
     hf_alarm_set(&connection->alarm, 0);
-    hf_tls_free(connection->tls);
-    connection->tls = NULL;
-    hf_stream_close(connection->stream);
-    connection->stream = NULL;
+    hf_channel_close(&connection->channel);
+    hf_connection_account(connection);
     (void)close(connection->fd);
     hf_unlink(&connection->link);
     hf_shell_free_later(server->shell, &connection->flush);
@@ -257,7 +253,8 @@ static void take(struct hf_connection *connection, struct hf_span *bytes)
     while (bytes->n) {
         if (connection->phase == HF_PHASE_BODY)
             take_body(connection, bytes);
-        else if (connection->phase == HF_PHASE_HEAD && hf_buf_len(&connection->out) < BACKLOG_MAX)
+        else if (connection->phase == HF_PHASE_HEAD &&
+                 hf_buf_len(&connection->channel.out) < BACKLOG_MAX)
             take_head(connection, bytes);
         else
             return;
@@ -280,7 +277,7 @@ static void take_waiting(struct hf_connection *connection)
 static void set_watch(struct hf_connection *connection)
 {
     const bool is_full = hf_buf_len(&connection->in) >= IN_MAX || connection->drained >= DRAIN_MAX;
-    unsigned events = connection->is_blocked ? HF_WRITABLE : 0;
+    unsigned events = connection->channel.is_blocked ? HF_WRITABLE : 0;
     if (!connection->is_at_end && !is_full)
         events |= HF_READABLE;
     else if (is_asked(connection))
@@ -312,7 +309,7 @@ static void settle(struct hf_connection *connection)
 static void take_end(struct hf_connection *connection)
 {
     connection->is_at_end = true;
-    if (is_asked(connection) || !hf_buf_len(&connection->out)) {
+    if (is_asked(connection) || !hf_buf_len(&connection->channel.out)) {
         lose(connection);
         return;
     }
@@ -346,21 +343,13 @@ static struct hf_buf *room_in_body(struct hf_connection *connection, size_t *ret
     return &request->body;
 }
 
-static enum hf_io receive(struct hf_connection *connection, void *into, size_t room,
-                          size_t *ret_got)
-{
-    return connection->tls ? hf_tls_read(connection->tls, into, room, ret_got)
-                           : hf_stream_read(connection->stream, into, room, ret_got);
-}
-
 static void take_failure(struct hf_connection *connection)
 {
-    if (!connection->tls || !hf_tls_is_plain_http(connection->tls)) {
+    if (!connection->channel.tls || !hf_tls_is_plain_http(connection->channel.tls)) {
         take_end(connection);
         return;
     }
-    hf_tls_free(connection->tls);
-    connection->tls = NULL;
+    hf_channel_drop_tls(&connection->channel);
     hf_connection_refuse(connection, 400, "this port speaks HTTPS: use https:// in the URL");
     settle(connection);
 }
@@ -372,9 +361,10 @@ static bool read_once(struct hf_connection *connection)
     size_t room = sizeof server->room, got = 0;
     struct hf_buf *body = room_in_body(connection, &room);
     char *into = body ? body->p + body->end : server->room;
-    const enum hf_io result = receive(connection, into, room, &got);
+    const enum hf_io result = hf_channel_read(&connection->channel, into, room, &got);
     if (result == HF_IO_AGAIN) {
-        connection->is_blocked |= connection->tls && hf_tls_is_stuck(connection->tls);
+        connection->channel.is_blocked |=
+            connection->channel.tls && hf_tls_is_stuck(connection->channel.tls);
         settle(connection);
         return false;
     }
@@ -398,12 +388,12 @@ static bool read_once(struct hf_connection *connection)
  * several pieces in it. */
 static void read_some(struct hf_connection *connection)
 {
-    if (!connection->tls) {
+    if (!connection->channel.tls) {
         (void)read_once(connection);
         return;
     }
-    hf_tls_ready(connection->tls);
-    while (connection->tls && read_once(connection))
+    hf_tls_ready(connection->channel.tls);
+    while (connection->channel.tls && read_once(connection))
         ;
 }
 
@@ -418,8 +408,8 @@ static void go_on(struct hf_connection *connection)
     if (connection->phase == HF_PHASE_CLOSING && !connection->is_shut) {
         connection->is_shut = true;
         connection->read_by_ms = now_of(connection) + server->limits.linger_ms;
-        if (connection->tls)
-            hf_tls_end(connection->tls);
+        if (connection->channel.tls)
+            hf_tls_end(connection->channel.tls);
         (void)shutdown(connection->fd, SHUT_WR);
     }
     if (connection->phase == HF_PHASE_CLOSING ? connection->is_at_end : is_idle && server->fd < 0) {
@@ -443,7 +433,7 @@ static void flush_connection(struct hf_flush *flush)
         go_on(connection);
     else if (connection->phase == HF_PHASE_HEAD && !connection->request)
         connection->read_by_ms = 0; /* not idle: it is still being answered */
-    if (!connection->stream)
+    if (!hf_channel_is_open(&connection->channel))
         return;
     if (hf_buf_len(&connection->in))
         take_waiting(connection);
@@ -455,10 +445,10 @@ static void on_ready(void *context, unsigned events)
     struct hf_connection *connection = context;
     if (events & HF_WRITABLE)
         flush_connection(&connection->flush);
-    if (!connection->stream)
+    if (!hf_channel_is_open(&connection->channel))
         return;
     /* what TLS had to write may be what its reading waits for */
-    if (events & HF_READABLE || (events & HF_WRITABLE && connection->tls))
+    if (events & HF_READABLE || (events & HF_WRITABLE && connection->channel.tls))
         read_some(connection);
     else if (events & HF_SENT_ALL)
         lose(connection);
@@ -485,7 +475,7 @@ static void on_alarm(void *context)
     }
     if (connection->read_by_ms && connection->read_by_ms <= now_ms)
         run_out_of_time(connection);
-    if (connection->stream)
+    if (hf_channel_is_open(&connection->channel))
         settle(connection);
 }
 
@@ -507,14 +497,15 @@ void hf_connection_open(struct hf_http_server *server, int fd, const struct sock
     note_peer(connection, peer);
     connection->server = server;
     connection->fd = fd;
-    connection->stream = hf_stream_borrow(fd);
-    connection->tls = server->tls ? hf_tls_new(server->tls, connection->stream) : NULL;
+    struct hf_stream *stream = hf_stream_borrow(fd);
+    hf_channel_open(&connection->channel, stream, stream,
+                    server->tls ? hf_tls_new(server->tls, stream) : NULL,
+                    server->limits.unwritten_bytes);
     connection->flush.flush = flush_connection;
     hf_link_init(&connection->flush.link);
     hf_list_push(&server->connections, &connection->link);
     server->connection_count++;
     hf_buf_init(&connection->in, IN_MAX + HF_HTTP_READ_SIZE);
-    hf_buf_init(&connection->out, server->limits.unwritten_bytes);
     hf_alarm_init(&connection->alarm, server->shell->loop, on_alarm, connection);
     connection->watch = hf_watch_new(server->shell->loop, fd, on_ready, connection);
     connection->read_by_ms = now_of(connection) + server->limits.idle_ms;

@@ -19,10 +19,9 @@
 #define HF_IO_HTTP_CONNECTION_H
 
 #include <netinet/in.h>
+#include "io/channel.h"
 #include "io/http_server.h"
 #include "io/listen.h"
-#include "io/stream.h"
-#include "io/tls.h"
 #include "wire/http_chunks.h"
 
 enum {
@@ -74,22 +73,19 @@ struct hf_connection {
     struct hf_flush flush; /* first: the shell frees it */
     struct hf_link link;
     struct hf_http_server *server;
-    struct hf_stream *stream; /* NULL: closed */
-    struct hf_tls *tls;       /* NULL: plain */
+    struct hf_channel channel; /* closed before the connection is freed */
     struct hf_watch *watch;
     struct hf_alarm alarm;
     struct hf_request *request;
     struct hf_exchange exchange;
     char peer[INET6_ADDRSTRLEN];      /* its address; empty: a unix socket */
     struct hf_buf in;                 /* came while the exchange before it was not over */
-    struct hf_buf out;                /* to be written */
     uint64_t read_by_ms, write_by_ms; /* 0: no limit runs */
     size_t held;                      /* its part of the server's */
     size_t drained;                   /* dropped while closing */
     int fd;
     enum hf_phase phase;
     bool is_at_end;   /* the peer will send no more */
-    bool is_blocked;  /* the kernel takes no more for now */
     bool is_broken;   /* cannot be written to, or was cut off: lost at the next flush */
     bool is_shut;     /* our sending side, behind the last answer */
     bool closes;      /* after this exchange */

@@ -10,8 +10,6 @@
 #include "io/http_connection.h"
 
 enum {
-    DIRECT_AT = 64 * 1024, /* a body of this size is written without being copied first */
-    DIRECT_PIECES = 16,
     HEAD_ROOM = 512,
     SPARE_BUFFER_MAX = 16 * 1024,
     SPARE_OUT_MAX = 4 * 1024,
@@ -27,14 +25,14 @@ static struct hf_connection *connection_of(struct hf_exchange *exchange)
 void hf_connection_account(struct hf_connection *connection)
 {
     const size_t body = connection->request ? connection->request->body.cap : 0;
-    const size_t held = body + connection->in.cap + connection->out.cap;
+    const size_t held = body + connection->in.cap + connection->channel.out.cap;
     connection->server->held += held - connection->held;
     connection->held = held;
 }
 
 void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
 {
-    if (!connection->is_broken && !hf_buf_try_add(&connection->out, bytes))
+    if (!connection->is_broken && !hf_channel_add(&connection->channel, bytes))
         connection->is_broken = true;
 }
 
@@ -42,16 +40,16 @@ void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
 static void make_room(struct hf_connection *connection, size_t more)
 {
     struct hf_http_server *server = connection->server;
-    if (!connection->out.p && server->spare_out_count)
-        connection->out = server->spare_out[--server->spare_out_count];
-    if (!connection->is_broken && !hf_buf_reserve(&connection->out, more))
+    if (!connection->channel.out.p && server->spare_out_count)
+        connection->channel.out = server->spare_out[--server->spare_out_count];
+    if (!connection->is_broken && !hf_buf_reserve(&connection->channel.out, more))
         connection->is_broken = true;
 }
 
 static void give_room_back(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
-    struct hf_buf *out = &connection->out;
+    struct hf_buf *out = &connection->channel.out;
     if (hf_buf_len(out))
         return;
     if (out->cap < HEAD_ROOM || out->cap > SPARE_OUT_MAX ||
@@ -67,13 +65,13 @@ static void give_room_back(struct hf_connection *connection)
 static void check_bounds(struct hf_connection *connection)
 {
     const struct hf_http_server *server = connection->server;
-    const size_t unwritten = hf_buf_len(&connection->out);
+    const size_t unwritten = hf_buf_len(&connection->channel.out);
     hf_connection_account(connection);
     if (unwritten > server->limits.unwritten_bytes ||
-        (unwritten > DIRECT_AT && server->held > server->limits.held_bytes))
+        (unwritten > HF_CHANNEL_SEND_AT && server->held > server->limits.held_bytes))
         connection->is_broken = true;
     if (connection->is_broken)
-        hf_buf_done(&connection->out);
+        hf_buf_done(&connection->channel.out);
     hf_connection_account(connection);
 }
 
@@ -82,71 +80,33 @@ size_t hf_exchange_room(const struct hf_exchange *exchange)
     const struct hf_connection *connection =
         HF_ITEM(exchange, const struct hf_connection, exchange);
     const struct hf_http_server *server = connection->server;
-    const size_t waits = hf_buf_len(&connection->out) + HEAD_ROOM;
+    const size_t waits = hf_buf_len(&connection->channel.out) + HEAD_ROOM;
     const size_t own = server->limits.unwritten_bytes;
     const size_t left =
         server->held < server->limits.held_bytes ? server->limits.held_bytes - server->held : 0;
-    const size_t of_all = left > DIRECT_AT ? left : DIRECT_AT; /* so much is always taken */
+    const size_t of_all =
+        left > HF_CHANNEL_SEND_AT ? left : HF_CHANNEL_SEND_AT; /* so much is always taken */
     const size_t room = own < of_all ? own : of_all;
     return room > waits ? room - waits : 0;
-}
-
-static enum hf_io send_parts(struct hf_connection *connection, const struct iovec *parts, int count,
-                             size_t *ret_written)
-{
-    return connection->tls ? hf_tls_writev(connection->tls, parts, count, ret_written)
-                           : hf_stream_writev(connection->stream, parts, count, ret_written);
-}
-
-/* Writes what waits and as much of the pieces as the kernel takes; returns how many bytes of the
- * pieces that was. */
-static size_t write_direct(struct hf_connection *connection, const struct hf_span *pieces,
-                           unsigned count)
-{
-    struct iovec parts[DIRECT_PIECES + 1];
-    const struct hf_span waiting = hf_buf_span(&connection->out);
-    size_t written = 0;
-    if (count > DIRECT_PIECES || connection->is_blocked || connection->is_broken)
-        return 0;
-    parts[0] = (struct iovec) { (void *)(uintptr_t)waiting.p, waiting.n };
-    for (unsigned i = 0; i < count; i++)
-        parts[i + 1] = (struct iovec) { (void *)(uintptr_t)pieces[i].p, pieces[i].n };
-    if (send_parts(connection, parts, (int)count + 1, &written) != HF_IO_DONE)
-        return 0; /* an error shows again at the flush */
-    const size_t of_waiting = written < waiting.n ? written : waiting.n;
-    hf_buf_consume(&connection->out, of_waiting);
-    return written - of_waiting;
 }
 
 static void put(struct hf_connection *connection, const struct hf_span *pieces, unsigned count,
                 size_t length)
 {
-    size_t skip = length >= DIRECT_AT ? write_direct(connection, pieces, count) : 0;
+    const bool is_large = length >= HF_CHANNEL_SEND_AT && !connection->is_broken;
+    const size_t skip = is_large ? hf_channel_send(&connection->channel, pieces, count) : 0;
     make_room(connection, length - skip);
-    for (unsigned i = 0; i < count; i++) {
-        const size_t gone = skip < pieces[i].n ? skip : pieces[i].n;
-        skip -= gone;
-        hf_connection_add(connection, hf_span_from(pieces[i], gone));
-    }
+    if (!connection->is_broken && !hf_channel_add_from(&connection->channel, pieces, count, skip))
+        connection->is_broken = true;
 }
 
 enum hf_io hf_connection_write_out(struct hf_connection *connection)
 {
-    enum hf_io result = HF_IO_DONE;
-    while (hf_buf_len(&connection->out) && result == HF_IO_DONE) {
-        const struct hf_span span = hf_buf_span(&connection->out);
-        const struct iovec part = { (void *)(uintptr_t)span.p, span.n };
-        size_t written = 0;
-        result = send_parts(connection, &part, 1, &written);
-        if (result == HF_IO_DONE) {
-            hf_buf_consume(&connection->out, written);
-            connection->write_by_ms = 0; /* it moves: the limit begins anew */
-        }
-    }
-    connection->is_blocked = result == HF_IO_AGAIN;
-    if (!connection->is_blocked)
-        connection->write_by_ms = 0;
-    else if (!connection->write_by_ms)
+    bool has_moved;
+    const enum hf_io result = hf_channel_flush(&connection->channel, &has_moved);
+    if (has_moved || result != HF_IO_AGAIN)
+        connection->write_by_ms = 0; /* it moves: the limit begins anew */
+    if (result == HF_IO_AGAIN && !connection->write_by_ms)
         connection->write_by_ms =
             hf_shell_now(connection->server->shell) + connection->server->limits.write_ms;
     give_room_back(connection);
