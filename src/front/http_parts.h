@@ -193,10 +193,9 @@ void hf_feeds_end_listening(struct hf_http_session *session); /* all its GETs */
 void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);
 uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
 
-/* ---- mcp.c, sse_door.c, metrics.c ---- */
+/* ---- mcp.c, sse_door.c ---- */
 
 hf_route_handler hf_mcp_get, hf_mcp_post, hf_mcp_delete, hf_mcp_other;
 hf_route_handler hf_sse_get, hf_sse_post;
-hf_route_handler hf_metrics_request;
 
 #endif

@@ -1,8 +1,8 @@
-/* metrics.c - what is worth watching, in the text format of Prometheus. */
+/* metrics.c - see metrics.h. */
+#include "front/metrics.h"
 #include <stdio.h>
-#include "front/http_parts.h"
-
-static const size_t text_max = (size_t)256 << 20; /* far above what any config can make of it */
+#include <string.h>
+#include "core/slot.h"
 
 /* ---- words ---- */
 
@@ -45,19 +45,18 @@ static void add_one(struct hf_buf *out, const char *name, const char *type, cons
 /* ---- servers ---- */
 
 #define EACH_SERVER(server, engine)                                                                \
-    for (struct hf_server *server = hf_engine_next_server(engine, NULL); server;                   \
-         server = hf_engine_next_server(engine, server))
+    for (const struct hf_server_entry *server = (engine)->servers,                                 \
+                                      *end_ = server + (engine)->server_count;                     \
+         server < end_; server++)
 
-static void add_states(struct hf_buf *out, struct hf_engine *engine)
+static void add_states(struct hf_buf *out, const struct hf_engine_status *engine)
 {
     begin(out, "server_state", "gauge", "1 for the state the server is in, 0 for the others.");
     EACH_SERVER(server, engine)
     {
-        struct hf_server_status status;
-        hf_server_status(server, &status);
         for (enum hf_slot_state state = HF_SLOT_NEW + 1; state < HF_SLOT_STATE_COUNT; state++) {
-            begin_line(out, "server_state", status.name);
-            end_line(out, "state", hf_slot_state_name(state), status.state == state);
+            begin_line(out, "server_state", server->now.name);
+            end_line(out, "state", hf_slot_state_name(state), server->now.state == state);
         }
     }
 }
@@ -95,16 +94,14 @@ static const struct fact {
     { "waiting", "gauge", "Requests that wait for the server now.", waiting_of },
 };
 
-static void add_facts(struct hf_buf *out, struct hf_engine *engine)
+static void add_facts(struct hf_buf *out, const struct hf_engine_status *engine)
 {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         begin(out, facts[i].name, facts[i].type, facts[i].help);
         EACH_SERVER(server, engine)
         {
-            struct hf_server_status status;
-            hf_server_status(server, &status);
-            begin_line(out, facts[i].name, status.name);
-            end_line(out, NULL, NULL, facts[i].of(&status));
+            begin_line(out, facts[i].name, server->now.name);
+            end_line(out, NULL, NULL, facts[i].of(&server->now));
         }
     }
 }
@@ -130,35 +127,30 @@ static void add_failures(struct hf_buf *out, const char *server, const struct hf
     }
 }
 
-static void add_calls(struct hf_buf *out, struct hf_engine *engine)
+static void add_calls(struct hf_buf *out, const struct hf_engine_status *engine)
 {
     begin(out, "calls_total", "counter",
           "Requests of clients by what became of them: results and errors of the server, taken "
           "back, and the errors that are ours.");
     EACH_SERVER(server, engine)
     {
-        struct hf_server_status status;
-        const struct hf_stats *stats = hf_server_stats(server);
-        hf_server_status(server, &status);
-        begin_line(out, "calls_total", status.name);
+        const struct hf_stats *stats = server->calls;
+        begin_line(out, "calls_total", server->now.name);
         end_line(out, "outcome", "answered", stats->results);
-        begin_line(out, "calls_total", status.name);
+        begin_line(out, "calls_total", server->now.name);
         end_line(out, "outcome", "error", stats->errors);
-        begin_line(out, "calls_total", status.name);
+        begin_line(out, "calls_total", server->now.name);
         end_line(out, "outcome", "cancelled", stats->cancelled);
-        add_failures(out, status.name, stats);
+        add_failures(out, server->now.name, stats);
     }
-    add_failures(out, "", hf_engine_stats(engine)); /* those that were for no server */
+    add_failures(out, "", engine->unaddressed); /* those that were for no server */
     begin(out, "losses_total", "counter",
           "Times a connection went away under a request, by how far the request had got.");
     EACH_SERVER(server, engine)
     {
-        struct hf_server_status status;
-        hf_server_status(server, &status);
         for (enum hf_evidence evidence = 0; evidence < HF_EVIDENCE_COUNT; evidence++) {
-            begin_line(out, "losses_total", status.name);
-            end_line(out, "evidence", hf_evidence_name(evidence),
-                     hf_server_stats(server)->lost[evidence]);
+            begin_line(out, "losses_total", server->now.name);
+            end_line(out, "evidence", hf_evidence_name(evidence), server->calls->lost[evidence]);
         }
     }
 }
@@ -185,62 +177,41 @@ static void add_histogram(struct hf_buf *out, const char *name, const char *serv
     end_line(out, NULL, NULL, sum);
 }
 
-static void add_times(struct hf_buf *out, struct hf_engine *engine)
+static void add_times(struct hf_buf *out, const struct hf_engine_status *engine)
 {
-    struct hf_server_status status;
     begin(out, "call_seconds", "histogram", "From dispatch to the server's answer.");
     EACH_SERVER(server, engine)
     {
-        hf_server_status(server, &status);
-        add_histogram(out, "call_seconds", status.name, &hf_server_stats(server)->latency);
+        add_histogram(out, "call_seconds", server->now.name, &server->calls->latency);
     }
     begin(out, "wait_seconds", "histogram", "The time a request waited before it was dispatched.");
     EACH_SERVER(server, engine)
     {
-        hf_server_status(server, &status);
-        add_histogram(out, "wait_seconds", status.name, &hf_server_stats(server)->waiting);
+        add_histogram(out, "wait_seconds", server->now.name, &server->calls->waiting);
     }
 }
 
 /* ---- this process ---- */
 
-static uint64_t open_streams(const struct hf_http_front *front)
+static void add_process(struct hf_buf *out, const struct hf_engine_status *engine,
+                        const struct hf_http_status *http)
 {
-    uint64_t count = 0;
-    const struct hf_feed *feed;
-    HF_LIST_EACH (feed, &front->open, struct hf_feed, due)
-        count += feed->is_streaming;
-    return count;
-}
-
-static void add_process(struct hf_buf *out, const struct hf_http_front *front)
-{
-    add_one(out, "sessions", "gauge", "Sessions of HTTP clients.", front->seats.count);
-    add_one(out, "streams", "gauge", "Event streams that are open.", open_streams(front));
-    add_one(out, "connections", "gauge", "Connections of HTTP clients.",
-            hf_http_server_connections(front->server));
-    add_one(out, "request_bytes", "gauge", "Bytes of requests that are held.",
-            hf_engine_held_bytes(front->shell->engine));
+    add_one(out, "sessions", "gauge", "Sessions of HTTP clients.", http->sessions);
+    add_one(out, "streams", "gauge", "Event streams that are open.", http->streams);
+    add_one(out, "connections", "gauge", "Connections of HTTP clients.", http->connections);
+    add_one(out, "request_bytes", "gauge", "Bytes of requests that are held.", engine->held_bytes);
     add_one(out, "client_bytes", "gauge", "Bytes that clients made us remember of them.",
-            hf_engine_remembered_bytes(front->shell->engine));
+            engine->remembered_bytes);
     add_one(out, "replay_bytes", "gauge", "Bytes of events kept for clients that come back.",
-            front->kept_bytes);
+            http->replay_bytes);
 }
 
-void hf_metrics_request(struct hf_http_front *front, const struct hf_visitor *visitor,
-                        struct hf_exchange *exchange)
+void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
+                      const struct hf_http_status *http)
 {
-    (void)visitor;
-    struct hf_engine *engine = front->shell->engine;
-    struct hf_buf out;
-    hf_buf_init(&out, text_max);
-    add_states(&out, engine);
-    add_facts(&out, engine);
-    add_calls(&out, engine);
-    add_times(&out, engine);
-    add_process(&out, front);
-    const struct hf_span text = hf_buf_span(&out);
-    hf_http_answer(exchange, 200, "Cache-Control: no-store\r\n",
-                   "text/plain; version=0.0.4; charset=utf-8", &text, 1);
-    hf_buf_done(&out);
+    add_states(out, engine);
+    add_facts(out, engine);
+    add_calls(out, engine);
+    add_times(out, engine);
+    add_process(out, engine, http);
 }

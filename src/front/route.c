@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include "base/hex.h"
 #include "front/http_parts.h"
+#include "front/metrics.h"
 
 enum { NAME_MAX_BYTES = 256 };
 
+static const size_t metrics_max = (size_t)256 << 20; /* far above what any config makes of it */
 static const struct hf_span no_id = { NULL, 0 };
 
 /* ---- what is answered without a word of MCP ---- */
@@ -32,6 +34,37 @@ static void say_ready(struct hf_http_front *front, const struct hf_visitor *visi
     (void)visitor;
     say_word(exchange, front->is_stopping ? 503 : 200,
              front->is_stopping ? "stopping\n" : "ready\n");
+}
+
+static uint64_t open_streams(const struct hf_http_front *front)
+{
+    uint64_t count = 0;
+    const struct hf_feed *feed;
+    HF_LIST_EACH (feed, &front->open, struct hf_feed, due)
+        count += feed->is_streaming;
+    return count;
+}
+
+static void say_metrics(struct hf_http_front *front, const struct hf_visitor *visitor,
+                        struct hf_exchange *exchange)
+{
+    const struct hf_http_status http = {
+        .sessions = front->seats.count,
+        .connections = hf_http_server_connections(front->server),
+        .streams = open_streams(front),
+        .replay_bytes = front->kept_bytes,
+    };
+    struct hf_engine_status engine;
+    struct hf_buf out;
+    (void)visitor;
+    hf_engine_status(front->shell->engine, &engine);
+    hf_buf_init(&out, metrics_max);
+    hf_metrics_write(&out, &engine, &http);
+    const struct hf_span text = hf_buf_span(&out);
+    hf_http_answer(exchange, 200, "Cache-Control: no-store\r\n",
+                   "text/plain; version=0.0.4; charset=utf-8", &text, 1);
+    hf_buf_done(&out);
+    hf_engine_status_done(&engine);
 }
 
 /* ---- the table ---- */
@@ -66,7 +99,7 @@ static const struct route routes[] = {
     { TEXT(sse), TEXT("POST"), CLIENTS, hf_sse_post },
     { TEXT(healthz), TEXT("GET"), ANYBODY, say_healthy },
     { TEXT(readyz), TEXT("GET"), ANYBODY, say_ready },
-    { TEXT(metrics), TEXT("GET"), WATCHERS, hf_metrics_request },
+    { TEXT(metrics), TEXT("GET"), WATCHERS, say_metrics },
 };
 #undef TEXT
 static const struct route *const routes_end = routes + sizeof routes / sizeof *routes;

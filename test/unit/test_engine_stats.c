@@ -1,4 +1,5 @@
 /* test_engine_stats.c - each call is counted once, by what became of it, with the time it took. */
+#include "core/status.h"
 #include "engine_fixture.h"
 
 static uint64_t sum_of(const struct hf_histogram *histogram)
@@ -175,5 +176,27 @@ TEST(what_a_holdfast_behind_us_says_of_a_call_counts_as_that_here_too)
     child_answers(s.first, "tools/call",
                   "{\"content\":[{\"type\":\"text\",\"text\":\"\\\"dev.holdfast/outcome\\\"\"}]}");
     CHECK(stats->results == 1 && outcomes(stats) == 2);
+    world_end(s.w);
+}
+
+TEST(the_status_of_an_engine_is_what_its_servers_and_counters_say_at_that_moment)
+{
+    struct scene s = scene();
+    struct hf_server *other = add_server(s.w, "other", default_settings());
+    client_calls(s.client, 1, "echo");
+    child_answers(s.first, "tools/call", "{\"content\":[]}");
+    client_calls(s.client, 2, "echo");
+    struct hf_engine_status status;
+    hf_engine_status(s.w->engine, &status);
+    REQUIRE(status.server_count == 2);
+    CHECK(strcmp(status.servers[1].now.name, "other") == 0);
+    CHECK(status.servers[0].now.in_flight == 1 && status.servers[1].now.in_flight == 0);
+    CHECK(status.servers[0].calls->results == 1);
+    CHECK(status.servers[1].calls == hf_server_stats(other));
+    CHECK(status.held_bytes == hf_engine_held_bytes(s.w->engine) && status.held_bytes > 0);
+    CHECK(status.remembered_bytes == hf_engine_remembered_bytes(s.w->engine));
+    CHECK(status.unaddressed == hf_engine_stats(s.w->engine));
+    hf_engine_status_done(&status);
+    CHECK(!status.servers && status.server_count == 0);
     world_end(s.w);
 }

@@ -1,0 +1,86 @@
+/* test_metrics.c - the text that Prometheus reads, made of a status that a test made up. */
+#include "core/slot.h"
+#include "front/metrics.h"
+#include "test.h"
+
+static struct hf_stats stats, unaddressed;
+
+static const char *text_of(struct hf_server_entry *servers, size_t count)
+{
+    static char text[1 << 17];
+    const struct hf_engine_status engine = { .servers = servers,
+                                             .server_count = count,
+                                             .unaddressed = &unaddressed,
+                                             .held_bytes = 11,
+                                             .remembered_bytes = 12 };
+    const struct hf_http_status http = {
+        .sessions = 1, .connections = 2, .streams = 3, .replay_bytes = 4
+    };
+    struct hf_buf out;
+    hf_buf_init(&out, sizeof text);
+    hf_metrics_write(&out, &engine, &http);
+    (void)snprintf(text, sizeof text, "%.*s", HF_FMT(hf_buf_span(&out)));
+    hf_buf_done(&out);
+    return text;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+    const size_t n = strlen(line);
+    for (const char *at = text; (at = strstr(at, line)); at += n)
+        if ((at == text || at[-1] == '\n') && at[n] == '\n')
+            return true;
+    return false;
+}
+
+TEST(a_server_is_told_by_its_state_its_facts_and_its_calls)
+{
+    memset(&stats, 0, sizeof stats);
+    stats.results = 5;
+    stats.errors = 6;
+    stats.cancelled = 7;
+    struct hf_server_entry server = {
+        .now = { .name = "a", .state = HF_SLOT_CONNECTED, .generation = 8, .in_flight = 9 },
+        .calls = &stats,
+    };
+    const char *text = text_of(&server, 1);
+    CHECK(has_line(text, "holdfast_server_state{server=\"a\",state=\"connected\"} 1"));
+    CHECK(has_line(text, "holdfast_server_state{server=\"a\",state=\"disabled\"} 0"));
+    CHECK(has_line(text, "holdfast_server_generation{server=\"a\"} 8"));
+    CHECK(has_line(text, "holdfast_in_flight{server=\"a\"} 9"));
+    CHECK(has_line(text, "holdfast_calls_total{server=\"a\",outcome=\"answered\"} 5"));
+    CHECK(has_line(text, "holdfast_calls_total{server=\"a\",outcome=\"error\"} 6"));
+    CHECK(has_line(text, "holdfast_calls_total{server=\"a\",outcome=\"cancelled\"} 7"));
+}
+
+TEST(the_buckets_of_a_histogram_add_up)
+{
+    memset(&stats, 0, sizeof stats);
+    hf_histogram_add(&stats.latency, 1);
+    hf_histogram_add(&stats.latency, 3);
+    hf_histogram_add(&stats.latency, 1000000);
+    struct hf_server_entry server = { .now = { .name = "a", .state = HF_SLOT_CONNECTED },
+                                      .calls = &stats };
+    const char *text = text_of(&server, 1);
+    CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"0.001\"} 1"));
+    CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"0.002\"} 1"));
+    CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"0.005\"} 2"));
+    CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"300\"} 2"));
+    CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"+Inf\"} 3"));
+    CHECK(has_line(text, "holdfast_call_seconds_sum{server=\"a\"} 1000.004"));
+    CHECK(has_line(text, "holdfast_call_seconds_count{server=\"a\"} 3"));
+    CHECK(has_line(text, "holdfast_wait_seconds_count{server=\"a\"} 0"));
+}
+
+TEST(a_name_is_escaped_and_without_servers_there_is_still_the_process)
+{
+    memset(&stats, 0, sizeof stats);
+    struct hf_server_entry server = { .now = { .name = "a\"b\\c\nd", .state = HF_SLOT_CONNECTED },
+                                      .calls = &stats };
+    CHECK(has_line(text_of(&server, 1), "holdfast_waiting{server=\"a\\\"b\\\\c\\nd\"} 0"));
+    const char *text = text_of(&server, 0);
+    CHECK(!strstr(text, "holdfast_waiting{") && has_line(text, "holdfast_sessions 1"));
+    CHECK(has_line(text, "holdfast_connections 2") && has_line(text, "holdfast_streams 3"));
+    CHECK(has_line(text, "holdfast_replay_bytes 4") && has_line(text, "holdfast_request_bytes 11"));
+    CHECK(has_line(text, "holdfast_client_bytes 12"));
+}
