@@ -47,6 +47,8 @@ struct hf_loop {
     int epoll;
     bool in_turn, is_now_fixed, is_ringing;
     struct hf_now now;
+    hf_read_clock *read_clock;
+    void *clock_context;
     struct hf_timers alarms;
     struct hook on_turn;
     struct hf_signals *signals; /* NULL: never wanted one */
@@ -204,11 +206,23 @@ static uint64_t read_clock_ms(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static struct hf_now read_clocks(void *context)
+{
+    (void)context;
+    return (struct hf_now) { .mono_ms = read_clock_ms(CLOCK_MONOTONIC),
+                             .wall_ms = read_clock_ms(CLOCK_REALTIME) };
+}
+
+void hf_loop_set_clock(struct hf_loop *loop, hf_read_clock *read_clock, void *context)
+{
+    loop->read_clock = read_clock;
+    loop->clock_context = context;
+}
+
 uint64_t hf_loop_now_ms(struct hf_loop *loop)
 {
     if (!loop->is_now_fixed) {
-        loop->now.mono_ms = read_clock_ms(CLOCK_MONOTONIC);
-        loop->now.wall_ms = read_clock_ms(CLOCK_REALTIME);
+        loop->now = loop->read_clock(loop->clock_context);
         loop->is_now_fixed = loop->in_turn;
     }
     return loop->now.mono_ms;
@@ -319,6 +333,7 @@ struct hf_loop *hf_loop_new(void)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hf_link_init(lists[i]);
     loop->epoll = epoll;
+    loop->read_clock = read_clocks;
     return loop;
 }
 

@@ -43,6 +43,10 @@ void hf_loop_step(struct hf_loop *loop, bool block);
 /* Monotonic. The same during one turn, so that everything that happens in it happens at once. */
 uint64_t hf_loop_now_ms(struct hf_loop *loop);
 struct hf_now hf_loop_time(struct hf_loop *loop); /* with the clock on the wall beside it */
+/* Another clock than the system's, for tests whose time is their own. Never to be used with a wait,
+ * which is the system's. */
+typedef struct hf_now hf_read_clock(void *context);
+void hf_loop_set_clock(struct hf_loop *loop, hf_read_clock *read_clock, void *context);
 
 /* An alarm lives in its owner: `on_alarm` is called in the first turn whose now is `at_ms` or
  * later, once. Setting it again replaces that; 0 is none. Free of cost when nothing changes. */

@@ -1,184 +1,97 @@
 /* front_fixture.c - see front_fixture.h. */
 #include "front_fixture.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "front/http_parts.h"
+#include "io/http_connection.h"
 
-enum { OUT_MAX = 1 << 28, SESSIONS_MAX = 64, ID_MAX = 80 };
+enum { OUT_MAX = 1 << 28, SESSIONS_MAX = 64, ID_MAX = 80, ROUNDS_MAX = 100000 };
 
-static struct front *playing; /* whoever is tested: the functions of io know no more */
+/* ---- a client's side of its connection ---- */
 
-/* ---- io, played ---- */
-
-struct hf_http_server *__wrap_hf_http_server_new(struct hf_shell *shell,
-                                                 const struct hf_http_spec *spec,
-                                                 const struct hf_http_events *events, void *context,
-                                                 struct hf_err *err);
-const char *__wrap_hf_http_server_url(const struct hf_http_server *server);
-bool __wrap_hf_http_server_is_loopback(const struct hf_http_server *server);
-void __wrap_hf_http_server_stop(struct hf_http_server *server);
-unsigned __wrap_hf_http_server_connections(const struct hf_http_server *server);
-void __wrap_hf_http_server_free(struct hf_http_server *server);
-const struct hf_http_request *__wrap_hf_exchange_request(const struct hf_exchange *exchange);
-struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange);
-struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange);
-size_t __wrap_hf_exchange_room(const struct hf_exchange *exchange);
-size_t front_room = SIZE_MAX / 4;
-void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context);
-void *__wrap_hf_exchange_context(const struct hf_exchange *exchange);
-void __wrap_hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
-                               const char *type, const struct hf_span *pieces,
-                               unsigned piece_count);
-void __wrap_hf_exchange_begin(struct hf_exchange *exchange, int status, const char *headers,
-                              const char *type);
-void __wrap_hf_exchange_write(struct hf_exchange *exchange, const struct hf_span *pieces,
-                              unsigned piece_count);
-void __wrap_hf_exchange_end(struct hf_exchange *exchange);
-void __wrap_hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms);
-uint64_t __wrap_hf_loop_now_ms(struct hf_loop *loop);
-struct hf_now __wrap_hf_loop_time(struct hf_loop *loop);
-
-struct hf_http_server *__wrap_hf_http_server_new(struct hf_shell *shell,
-                                                 const struct hf_http_spec *spec,
-                                                 const struct hf_http_events *events, void *context,
-                                                 struct hf_err *err)
+static void hang_up(struct trip *trip)
 {
-    (void)spec;
-    (void)err;
-    struct front *f = (struct front *)(void *)shell;
-    f->events = *events;
-    f->context = context;
-    return (struct hf_http_server *)(void *)f;
+    if (trip->fd >= 0)
+        close(trip->fd);
+    trip->fd = -1;
 }
 
-const char *__wrap_hf_http_server_url(const struct hf_http_server *server)
+static bool send_some(struct trip *trip)
 {
-    (void)server;
-    return "http://127.0.0.1:7332";
+    const struct hf_span left = hf_buf_span(&trip->unsent);
+    const ssize_t n = left.n ? send(trip->fd, left.p, left.n, MSG_NOSIGNAL) : 0;
+    if (n <= 0)
+        return false;
+    hf_buf_consume(&trip->unsent, (size_t)n);
+    return true;
 }
 
-bool __wrap_hf_http_server_is_loopback(const struct hf_http_server *server)
+static bool receive_some(struct trip *trip)
 {
-    return !((const struct front *)(const void *)server)->is_remote;
+    char block[65536];
+    const ssize_t n = recv(trip->fd, block, sizeof block, 0);
+    if (n > 0)
+        hf_buf_add(&trip->came, (struct hf_span) { block, (size_t)n });
+    else if (n == 0 || errno != EAGAIN)
+        trip->is_gone = true;
+    return n > 0;
 }
 
-void __wrap_hf_http_server_stop(struct hf_http_server *server)
+/* The head of the answer, once it is whole. */
+static void read_head(struct trip *trip)
 {
-    ((struct front *)(void *)server)->is_server_stopped = true;
+    const struct hf_span came = hf_buf_span(&trip->came);
+    const char *end = memmem(came.p, came.n, "\r\n\r\n", 4);
+    if (!end)
+        return;
+    trip->headers = hf_span_dup((struct hf_span) { came.p, (size_t)(end - came.p) + 2 });
+    trip->status = atoi(trip->headers + strlen("HTTP/1.1 "));
+    trip->is_stream = header_of(trip, "Transfer-Encoding").p != NULL;
+    trip->length =
+        strtoul(trip->is_stream || trip->status == 204 ? "0" : header_of(trip, "Content-Length").p,
+                NULL, 10);
+    hf_buf_consume(&trip->came, (size_t)(end - came.p) + 4);
 }
 
-unsigned __wrap_hf_http_server_connections(const struct hf_http_server *server)
+static void read_body(struct trip *trip)
 {
-    const struct front *f = (const struct front *)(const void *)server;
-    unsigned count = 0;
-    for (size_t i = 0; i < f->exchange_count; i++)
-        count += !f->exchanges[i]->is_over && !f->exchanges[i]->is_gone;
-    return count;
-}
-
-void __wrap_hf_http_server_free(struct hf_http_server *server)
-{
-    (void)server;
-}
-
-static void check_is_open(const struct hf_exchange *exchange, bool streams)
-{
-    if (exchange->is_over || exchange->is_gone || exchange->is_stream != streams) {
-        printf("# an exchange was used after its time: %.*s\n", HF_FMT(exchange->request.target));
-        abort();
+    struct hf_span bytes = hf_buf_span(&trip->came), data;
+    const size_t n = bytes.n;
+    enum hf_chunk_status status = HF_CHUNK_MORE;
+    while (trip->is_stream && bytes.n && status == HF_CHUNK_MORE) {
+        status = hf_chunks_next(&trip->chunks, &bytes, &data);
+        hf_buf_add(&trip->out, data);
     }
+    if (!trip->is_stream) {
+        hf_buf_add(&trip->out, bytes);
+        bytes.n = 0;
+    }
+    hf_buf_consume(&trip->came, n - bytes.n);
+    trip->is_over =
+        trip->is_stream ? status == HF_CHUNK_END : hf_buf_len(&trip->out) >= trip->length;
 }
 
-const struct hf_http_request *__wrap_hf_exchange_request(const struct hf_exchange *exchange)
+/* False: nothing moved. A client of ours makes one request and leaves when it is answered. */
+static bool travel(struct trip *trip)
 {
-    check_is_open(exchange, false);
-    return &exchange->request;
-}
-
-struct hf_span __wrap_hf_exchange_body(const struct hf_exchange *exchange)
-{
-    check_is_open(exchange, false);
-    return exchange->body;
-}
-
-struct hf_span __wrap_hf_exchange_peer(const struct hf_exchange *exchange)
-{
-    check_is_open(exchange, false);
-    return HF_SPAN("127.0.0.1");
-}
-
-size_t __wrap_hf_exchange_room(const struct hf_exchange *exchange)
-{
-    check_is_open(exchange, exchange->is_stream);
-    return front_room;
-}
-
-void __wrap_hf_exchange_set_context(struct hf_exchange *exchange, void *context)
-{
-    exchange->context = context;
-}
-
-void *__wrap_hf_exchange_context(const struct hf_exchange *exchange)
-{
-    return exchange->context;
-}
-
-static void take_head(struct hf_exchange *exchange, int status, const char *headers,
-                      const char *type)
-{
-    struct hf_buf text;
-    check_is_open(exchange, false);
-    exchange->status = status;
-    hf_buf_init(&text, 1 << 16);
-    hf_buf_printf(&text, "\r\n%sContent-Type: %s\r\n", headers ? headers : "", type ? type : "");
-    exchange->headers = hf_span_dup(hf_buf_span(&text));
-    hf_buf_done(&text);
-}
-
-void __wrap_hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
-                               const char *type, const struct hf_span *pieces, unsigned piece_count)
-{
-    take_head(exchange, status, headers, type);
-    for (unsigned i = 0; i < piece_count; i++)
-        hf_buf_add(&exchange->out, pieces[i]);
-    exchange->is_over = true;
-}
-
-void __wrap_hf_exchange_begin(struct hf_exchange *exchange, int status, const char *headers,
-                              const char *type)
-{
-    take_head(exchange, status, headers, type);
-    exchange->is_stream = true;
-}
-
-void __wrap_hf_exchange_write(struct hf_exchange *exchange, const struct hf_span *pieces,
-                              unsigned piece_count)
-{
-    check_is_open(exchange, true);
-    for (unsigned i = 0; i < piece_count; i++)
-        hf_buf_add(&exchange->out, pieces[i]);
-}
-
-void __wrap_hf_exchange_end(struct hf_exchange *exchange)
-{
-    check_is_open(exchange, true);
-    exchange->is_over = true;
-}
-
-void __wrap_hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms)
-{
-    playing->alarm = alarm;
-    alarm->timer.at_ms = at_ms;
-}
-
-uint64_t __wrap_hf_loop_now_ms(struct hf_loop *loop)
-{
-    (void)loop;
-    return playing->w->now_ms;
-}
-
-struct hf_now __wrap_hf_loop_time(struct hf_loop *loop)
-{
-    (void)loop;
-    return at(playing->w->now_ms);
+    if (trip->fd < 0)
+        return false;
+    bool moved = send_some(trip);
+    moved |= receive_some(trip);
+    if (!trip->status)
+        read_head(trip);
+    if (trip->status)
+        read_body(trip);
+    if (trip->is_over || trip->is_gone) {
+        trip->is_gone &= !trip->is_over;
+        hang_up(trip);
+        moved = true;
+    }
+    return moved;
 }
 
 /* ---- the front ---- */
@@ -199,22 +112,51 @@ static void pump_front(struct hf_shell *shell)
     f->is_pumping = false;
 }
 
-static void end_turn(struct front *f)
+/* The end of each turn, as the library has it. */
+static void on_turn(void *context)
 {
+    struct front *f = context;
+    struct hf_flush *flush;
     pump_front(&f->shell);
     hf_http_front_review(f->http);
-    struct hf_flush *dead;
-    HF_LIST_EACH_SAFE (dead, &f->shell.dead, struct hf_flush, link) {
-        hf_unlink(&dead->link);
-        hf_free(dead);
+    while ((flush = HF_LIST_FIRST(&f->shell.dirty, struct hf_flush, link))) {
+        hf_unlink(&flush->link);
+        flush->flush(flush);
     }
+    HF_LIST_EACH_SAFE (flush, &f->shell.dead, struct hf_flush, link) {
+        hf_unlink(&flush->link);
+        hf_free(flush);
+    }
+}
+
+/* Until nothing moves any more. */
+static void turn(struct front *f)
+{
+    struct pollfd ready = { .fd = hf_loop_fd(f->shell.loop), .events = POLLIN };
+    bool moved = true;
+    for (int rounds = 0; moved; rounds++) {
+        if (rounds == ROUNDS_MAX) {
+            printf("# the front does not come to rest\n");
+            abort();
+        }
+        hf_loop_step(f->shell.loop, false);
+        moved = false;
+        for (size_t i = 0; i < f->trip_count; i++)
+            moved |= travel(f->trips[i]);
+        moved |= poll(&ready, 1, 0) == 1;
+    }
+}
+
+static struct hf_now world_time(void *context)
+{
+    const struct world *w = context;
+    return at(w->now_ms);
 }
 
 static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
                                 uint64_t max_buffered_bytes, const struct hf_authorizer *authorizer)
 {
     struct front *f = hf_new(struct front);
-    playing = f;
     f->w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 26,
                                                .max_buffered_bytes = max_buffered_bytes,
                                                .max_depth = 512,
@@ -224,13 +166,21 @@ static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
     settle(f->w);
     f->shell.engine = f->w->engine;
     f->shell.pump = pump_front;
+    f->shell.loop = hf_loop_new();
+    hf_loop_set_clock(f->shell.loop, world_time, f->w);
+    hf_loop_on_turn(f->shell.loop, on_turn, f);
     hf_link_init(&f->shell.dirty);
     hf_link_init(&f->shell.dead);
-    const struct hf_http_front_spec spec = { .limits = &f->w->limits,
+    struct hf_http_limits limits = hf_http_limits_default;
+    limits.body_bytes = limits.unwritten_bytes = limits.held_bytes = OUT_MAX;
+    const struct hf_http_front_spec spec = { .http = { .listen = "127.0.0.1:0", .limits = limits },
+                                             .limits = &f->w->limits,
                                              .authorizer = authorizer,
                                              .session_ttl_ms = session_ttl_ms,
                                              .max_sessions = max_sessions };
     f->http = hf_http_front_new(&f->shell, &spec, hf_access_new(NULL, NULL), NULL);
+    if (!f->http)
+        abort();
     return f;
 }
 
@@ -256,13 +206,16 @@ void front_end(struct front *f)
     struct hf_flush *dead;
     HF_LIST_EACH_SAFE (dead, &f->shell.dead, struct hf_flush, link)
         hf_free(dead);
+    hf_loop_free(f->shell.loop);
     world_end(f->w);
-    for (size_t i = 0; i < f->exchange_count; i++) {
-        struct hf_exchange *exchange = f->exchanges[i];
-        hf_free(exchange->text);
-        hf_free(exchange->headers);
-        hf_buf_done(&exchange->out);
-        hf_free(exchange);
+    for (size_t i = 0; i < f->trip_count; i++) {
+        struct trip *trip = f->trips[i];
+        hang_up(trip);
+        hf_free(trip->headers);
+        hf_buf_done(&trip->unsent);
+        hf_buf_done(&trip->came);
+        hf_buf_done(&trip->out);
+        hf_free(trip);
     }
     hf_free(f);
 }
@@ -270,45 +223,63 @@ void front_end(struct front *f)
 void pass(struct front *f, uint64_t ms)
 {
     const uint64_t end = f->w->now_ms + ms;
-    while (f->alarm && f->alarm->timer.at_ms && f->alarm->timer.at_ms <= end) {
-        const uint64_t at = f->alarm->timer.at_ms;
-        if (at > f->w->now_ms)
-            advance(f->w, at - f->w->now_ms);
-        f->alarm->timer.at_ms = 0;
-        f->alarm->on_alarm(f->alarm->context);
-        end_turn(f);
+    for (;;) {
+        const int left_ms = hf_loop_timeout_ms(f->shell.loop);
+        if (left_ms < 0 || f->w->now_ms + (uint64_t)left_ms > end)
+            break;
+        if (left_ms > 0)
+            advance(f->w, (uint64_t)left_ms);
+        turn(f);
     }
     advance(f->w, end - f->w->now_ms);
-    end_turn(f);
+    turn(f);
+}
+
+void front_be_remote(struct front *f)
+{
+    f->http->server->at.is_loopback = false;
+}
+
+bool front_listens(const struct front *f)
+{
+    return f->http->server->fd >= 0;
+}
+
+void front_set_room(struct front *f, size_t bytes)
+{
+    enum { HEAD_ROOM = 512 }; /* what hf_exchange_room takes off for the head */
+    f->http->server->limits.unwritten_bytes = bytes + HEAD_ROOM;
 }
 
 /* ---- clients ---- */
 
-struct hf_exchange *ask(struct front *f, const char *method, const char *path, const char *headers,
-                        const char *body)
+struct trip *ask(struct front *f, const char *method, const char *path, const char *headers,
+                 const char *body)
 {
-    struct hf_exchange *exchange = hf_new(struct hf_exchange);
-    struct hf_buf text;
-    const char *why = "";
-    if (f->exchange_count == EXCHANGES_MAX)
+    struct trip *trip = hf_new(struct trip);
+    struct sockaddr_storage peer = { 0 };
+    struct sockaddr_in *address = (struct sockaddr_in *)(void *)&peer;
+    int fds[2];
+    if (f->trip_count == TRIPS_MAX ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0)
         abort();
-    f->exchanges[f->exchange_count++] = exchange;
-    hf_buf_init(&exchange->out, OUT_MAX);
-    hf_buf_init(&text, OUT_MAX);
-    hf_buf_printf(&text, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:7332\r\n%s\r\n", method, path, headers);
-    exchange->text = hf_span_dup(hf_buf_span(&text));
-    exchange->body = hf_span_of(body);
-    if (hf_http_request_parse(hf_span_of(exchange->text), &exchange->request, &why) != 0) {
-        printf("# %s\n", why);
-        abort();
-    }
-    hf_buf_done(&text);
-    f->events.request(f->context, exchange);
-    end_turn(f);
-    return exchange;
+    f->trips[f->trip_count++] = trip;
+    trip->fd = fds[0];
+    hf_buf_init(&trip->unsent, OUT_MAX);
+    hf_buf_init(&trip->came, OUT_MAX);
+    hf_buf_init(&trip->out, OUT_MAX);
+    hf_chunks_init(&trip->chunks);
+    hf_buf_printf(&trip->unsent, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %zu\r\n%s\r\n%s",
+                  method, path, hf_http_front_url(f->http) + strlen("http://"), strlen(body),
+                  headers, body);
+    address->sin_family = AF_INET;
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    hf_connection_open(f->http->server, fds[1], &peer, NULL);
+    turn(f);
+    return trip;
 }
 
-struct hf_exchange *post(struct front *f, const char *session, const char *body)
+struct trip *post(struct front *f, const char *session, const char *body)
 {
     char headers[400];
     (void)snprintf(headers, sizeof headers,
@@ -319,7 +290,7 @@ struct hf_exchange *post(struct front *f, const char *session, const char *body)
     return ask(f, "POST", "/mcp/s", headers, body);
 }
 
-struct hf_exchange *get(struct front *f, const char *session, const char *last_event_id)
+struct trip *get(struct front *f, const char *session, const char *last_event_id)
 {
     char headers[400];
     (void)snprintf(headers, sizeof headers,
@@ -329,11 +300,11 @@ struct hf_exchange *get(struct front *f, const char *session, const char *last_e
     return ask(f, "GET", "/mcp/s", headers, "");
 }
 
-void leave(struct front *f, struct hf_exchange *exchange)
+void leave(struct front *f, struct trip *trip)
 {
-    exchange->is_gone = true;
-    f->events.gone(f->context, exchange);
-    end_turn(f);
+    trip->is_gone = true;
+    hang_up(trip);
+    turn(f);
 }
 
 const char *join(struct front *f, const char *version)
@@ -352,7 +323,7 @@ const char *join(struct front *f, const char *version)
     return id;
 }
 
-struct hf_exchange *call(struct front *f, const char *session, int id)
+struct trip *call(struct front *f, const char *session, int id)
 {
     char body[200];
     (void)snprintf(body, sizeof body,
@@ -365,14 +336,14 @@ struct hf_exchange *call(struct front *f, const char *session, int id)
 void answer_call(struct front *f)
 {
     child_answers(newest_child(f->w, f->server), "tools/call", "{\"content\":[]}");
-    end_turn(f);
+    turn(f);
 }
 
 /* ---- what came ---- */
 
-size_t has(const struct hf_exchange *exchange, const char *part)
+size_t has(const struct trip *trip, const char *part)
 {
-    struct hf_span rest = hf_buf_span(&exchange->out);
+    struct hf_span rest = hf_buf_span(&trip->out);
     size_t count = 0;
     for (const char *at; (at = memmem(rest.p, rest.n, part, strlen(part)));) {
         count++;
@@ -381,21 +352,21 @@ size_t has(const struct hf_exchange *exchange, const char *part)
     return count;
 }
 
-struct hf_span header_of(const struct hf_exchange *exchange, const char *name)
+struct hf_span header_of(const struct trip *trip, const char *name)
 {
     char start[80];
     (void)snprintf(start, sizeof start, "\r\n%s: ", name);
-    const char *at = exchange->headers ? strstr(exchange->headers, start) : NULL;
+    const char *at = trip->headers ? strstr(trip->headers, start) : NULL;
     if (!at)
         return (struct hf_span) { NULL, 0 };
     at += strlen(start);
     return (struct hf_span) { at, strcspn(at, "\r") };
 }
 
-const char *last_id(const struct hf_exchange *exchange)
+const char *last_id(const struct trip *trip)
 {
     static char id[ID_MAX];
-    struct hf_span rest = hf_buf_span(&exchange->out);
+    struct hf_span rest = hf_buf_span(&trip->out);
     id[0] = '\0';
     for (const char *at; (at = memmem(rest.p, rest.n, "id: ", 4));) {
         rest = hf_span_from(rest, (size_t)(at - rest.p) + 4);

@@ -30,7 +30,7 @@ static struct hf_access *access_of(struct hf_span token)
     return access;
 }
 
-static struct hf_exchange *initialize(struct front *f, const char *headers)
+static struct trip *initialize(struct front *f, const char *headers)
 {
     char all[300];
     (void)snprintf(all, sizeof all,
@@ -46,7 +46,7 @@ TEST(a_request_is_held_until_it_is_admitted_and_then_answered_as_if_it_had_just_
     struct asked asked = { .says = HF_UNDECIDED };
     const struct hf_authorizer authorizer = { note, &asked };
     struct front *f = front_new_asking(&authorizer);
-    struct hf_exchange *x = initialize(f, "");
+    struct trip *x = initialize(f, "");
     CHECK(x->status == 0 && asked.count == 1 && strcmp(asked.path, "/mcp/s") == 0);
     pass(f, 60000);
     CHECK(x->status == 0);
@@ -54,6 +54,7 @@ TEST(a_request_is_held_until_it_is_admitted_and_then_answered_as_if_it_had_just_
     pass(f, 0);
     CHECK(x->status == 200 && header_of(x, "Mcp-Session-Id").p && asked.count == 1);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED); /* it was decided */
+    pass(f, 0);
     CHECK(x->status == 200);
     front_end(f);
 }
@@ -74,11 +75,12 @@ TEST(a_request_that_is_refused_later_is_told_so_and_each_is_decided_for_itself)
     struct asked asked = { .says = HF_UNDECIDED };
     const struct hf_authorizer authorizer = { note, &asked };
     struct front *f = front_new_asking(&authorizer);
-    struct hf_exchange *first = initialize(f, "");
+    struct trip *first = initialize(f, "");
     const uint64_t ticket = asked.ticket;
-    struct hf_exchange *second = initialize(f, "");
+    struct trip *second = initialize(f, "");
     CHECK(asked.ticket != ticket);
     hf_http_front_decide(f->http, asked.ticket, HF_WRONG_TOKEN);
+    pass(f, 0);
     CHECK(second->status == 401 && first->status == 0);
     CHECK(hf_span_starts(header_of(second, "WWW-Authenticate"), HF_SPAN("Bearer")));
     hf_http_front_decide(f->http, ticket, HF_ADMITTED);
@@ -92,7 +94,7 @@ TEST(a_client_that_leaves_while_it_waits_is_forgotten_and_the_decision_about_it_
     struct asked asked = { .says = HF_UNDECIDED };
     const struct hf_authorizer authorizer = { note, &asked };
     struct front *f = front_new_asking(&authorizer);
-    struct hf_exchange *x = initialize(f, "");
+    struct trip *x = initialize(f, "");
     leave(f, x);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
     pass(f, 0);
@@ -107,10 +109,11 @@ TEST(a_token_that_is_gone_when_the_decision_comes_does_not_come_in)
     struct front *f = front_new_asking(&authorizer);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("old"))));
     CHECK(initialize(f, "")->status == 401 && asked.count == 0); /* our own rules come first */
-    struct hf_exchange *x = initialize(f, "Authorization: Bearer old\r\n");
+    struct trip *x = initialize(f, "Authorization: Bearer old\r\n");
     CHECK(x->status == 0 && asked.count == 1 && asked.has_token);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("new"))));
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
+    pass(f, 0);
     CHECK(x->status == 401);
     front_end(f);
 }
@@ -122,10 +125,11 @@ TEST(nobody_is_asked_about_what_anybody_may_see_and_about_metrics_only_from_else
     struct front *f = front_new_asking(&authorizer);
     CHECK(ask(f, "GET", "/healthz", "", "")->status == 200);
     CHECK(ask(f, "GET", "/metrics", "", "")->status == 200 && asked.count == 0);
-    f->is_remote = true;
-    struct hf_exchange *x = ask(f, "GET", "/metrics", "", "");
+    front_be_remote(f);
+    struct trip *x = ask(f, "GET", "/metrics", "", "");
     CHECK(x->status == 0 && asked.count == 1);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
+    pass(f, 0);
     CHECK(x->status == 200 && has(x, "holdfast_sessions") > 0);
     front_end(f);
 }

@@ -18,12 +18,12 @@
 #define CALL  ASK("1", "tools/call", "\"name\":\"echo\"," META(MODERN))
 #define CALLS ASK("1", "tools/call", "\"name\":\"echo\"," META(MODERN ",\"progressToken\":7"))
 
-static struct hf_exchange *say(struct front *f, const char *headers, const char *body)
+static struct trip *say(struct front *f, const char *headers, const char *body)
 {
     return ask(f, "POST", "/mcp/s", headers, body);
 }
 
-static struct hf_exchange *say_call(struct front *f)
+static struct trip *say_call(struct front *f)
 {
     return say(f, JSON ACCEPT VERSION NAMED, CALLS);
 }
@@ -61,7 +61,7 @@ static void check_rows(struct front *f, const struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         char headers[600];
         (void)snprintf(headers, sizeof headers, JSON ACCEPT "%s", rows[i].headers);
-        const struct hf_exchange *x = say(f, headers, rows[i].body);
+        const struct trip *x = say(f, headers, rows[i].body);
         const bool is_right =
             x->status == rows[i].status && (!rows[i].part || has(x, rows[i].part) == 1);
         if (!is_right)
@@ -230,7 +230,7 @@ TEST(both_eras_are_served_at_one_door_and_a_session_id_means_the_older_one)
     char headers[400];
     const char *session = join(f, "2025-11-25");
     CHECK(say(f, JSON ACCEPT VERSION LIST, LISTS)->status == 200);
-    const struct hf_exchange *old =
+    const struct trip *old =
         post(f, session, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
     CHECK(old->status == 200 && !has(old, "resultType"));
     (void)snprintf(headers, sizeof headers,
@@ -238,7 +238,7 @@ TEST(both_eras_are_served_at_one_door_and_a_session_id_means_the_older_one)
                    session);
     CHECK(say(f, headers, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}")->status == 200);
     /* what has no meaning in the newer version is not looked at */
-    const struct hf_exchange *both =
+    const struct trip *both =
         say(f, JSON ACCEPT VERSION LIST "Mcp-Session-Id: none\r\nLast-Event-ID: 1.1\r\n", LISTS);
     CHECK(both->status == 200 && has(both, "resultType") == 1);
     CHECK(has_sessions(f, 2));
@@ -262,9 +262,9 @@ TEST(only_posts_of_one_message_are_taken)
     (void)snprintf(named, sizeof named,
                    "Accept: text/event-stream\r\nMcp-Session-Id: %s\r\n" VERSION, session);
     for (size_t i = 0; i < 2; i++) {
-        const struct hf_exchange *bare = ask(f, verbs[i], "/mcp/s", ACCEPT, ""),
-                                 *modern = ask(f, verbs[i], "/mcp/s", ACCEPT VERSION, ""),
-                                 *mixed = ask(f, verbs[i], "/mcp/s", named, "");
+        const struct trip *bare = ask(f, verbs[i], "/mcp/s", ACCEPT, ""),
+                          *modern = ask(f, verbs[i], "/mcp/s", ACCEPT VERSION, ""),
+                          *mixed = ask(f, verbs[i], "/mcp/s", named, "");
         CHECK(bare->status == 405 && hf_span_is(header_of(bare, "Allow"), "POST"));
         CHECK(modern->status == 405 && hf_span_is(header_of(modern, "Allow"), "POST"));
         CHECK(mixed->status == 405 && hf_span_is(header_of(mixed, "Allow"), "POST"));
@@ -294,7 +294,7 @@ TEST(a_notification_is_accepted_and_cancels_nothing_by_an_id_that_others_use_too
           400, "-32020" },
     };
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     CHECK_ROWS(f, rows);
     CHECK(child_got(server_of(f), "notifications/x") == 2);
     CHECK(child_got(server_of(f), "notifications/cancelled") == 0 && x->status == 0);
@@ -308,7 +308,7 @@ TEST(a_notification_is_accepted_and_cancels_nothing_by_an_id_that_others_use_too
 TEST(an_answer_that_is_the_first_thing_to_be_said_is_one_json_body_however_late)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     pass(f, 14000);
     CHECK(x->status == 0);
     answer_call(f);
@@ -322,7 +322,7 @@ TEST(an_answer_that_is_the_first_thing_to_be_said_is_one_json_body_however_late)
 TEST(after_something_else_was_said_the_answer_ends_a_stream_of_events_without_ids)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     tell_progress(f, 1);
     CHECK(x->is_stream && !x->is_over && !header_of(x, "Mcp-Session-Id").p);
     CHECK(hf_span_is(header_of(x, "X-Accel-Buffering"), "no"));
@@ -340,7 +340,7 @@ TEST(after_something_else_was_said_the_answer_ends_a_stream_of_events_without_id
 TEST(whoever_waits_hears_a_sign_of_life_every_15_s)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     pass(f, 15499);
     CHECK(x->status == 0);
     pass(f, 1);
@@ -355,16 +355,16 @@ TEST(whoever_waits_hears_a_sign_of_life_every_15_s)
 TEST(a_client_that_takes_only_one_kind_of_answer_gets_that_kind)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *json = say(f, JSON "Accept: application/json\r\n" VERSION NAMED, CALLS);
+    struct trip *json = say(f, JSON "Accept: application/json\r\n" VERSION NAMED, CALLS);
     tell_progress(f, 1);
     pass(f, 60000);
     CHECK(json->status == 0);
     answer_call(f);
     CHECK(json->status == 200 && !json->is_stream && has(json, "\"result\"") == 1);
-    struct hf_exchange *events = say(f, JSON "Accept: text/event-stream\r\n" VERSION NAMED, CALLS);
+    struct trip *events = say(f, JSON "Accept: text/event-stream\r\n" VERSION NAMED, CALLS);
     answer_call(f);
     CHECK(events->is_stream && events->is_over && has(events, "data: {\"jsonrpc\"") == 1);
-    const struct hf_exchange *listen =
+    const struct trip *listen =
         say(f, JSON "Accept: application/json\r\n" VERSION METHOD "subscriptions/listen\r\n",
             ASK("1", "subscriptions/listen", "\"notifications\":{}," META(MODERN)));
     CHECK(listen->status == 406);
@@ -377,7 +377,7 @@ TEST(a_subscription_is_a_stream_from_its_acknowledgement_on_and_its_result_ends_
                       body[] = ASK("\"L\"", "subscriptions/listen",
                                    "\"notifications\":{\"toolsListChanged\":true}," META(MODERN));
     struct front *f = front_new(1000, 10);
-    struct hf_exchange *x = say(f, head, body), *other = say(f, head, body);
+    struct trip *x = say(f, head, body), *other = say(f, head, body);
     CHECK(x->is_stream && has(x, "data: ") == 1 && has(x, "subscriptions/acknowledged") == 1);
     CHECK(say(f, JSON ACCEPT VERSION LIST, LISTS)->status == 200);
     change_tools(f, MARKED);
@@ -402,12 +402,12 @@ TEST(what_is_wrong_with_the_request_as_such_has_a_status_and_our_own_errors_have
                  { -32602, 200 }, { -32603, 200 }, { -32000, 200 }, { 17, 200 } };
     struct front *f = front_new(1000000, 10);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct hf_exchange *x = say_call(f);
+        struct trip *x = say_call(f);
         child_answers_error(server_of(f), "tools/call", rows[i].code, "no");
         pass(f, 0);
         CHECK(x->status == rows[i].status && has(x, "\"id\":1,\"error\":{\"code\":") == 1);
     }
-    struct hf_exchange *x = say_call(f); /* the head is out already */
+    struct trip *x = say_call(f); /* the head is out already */
     tell_progress(f, 1);
     child_answers_error(server_of(f), "tools/call", -32601, "no");
     pass(f, 0);
@@ -432,7 +432,7 @@ TEST(what_is_wrong_with_the_request_as_such_has_a_status_and_our_own_errors_have
 TEST(a_client_that_goes_takes_its_own_request_back_and_hears_nothing_more)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f), *other = say_call(f);
+    struct trip *x = say_call(f), *other = say_call(f);
     tell_progress(f, 1);
     CHECK(!x->is_stream && other->is_stream);
     leave(f, other);
@@ -455,7 +455,7 @@ TEST(a_client_that_goes_while_its_call_waits_for_the_server_leaves_nothing_to_be
     manners_of(f->w, f->server)->never_starts = true;
     child_dies(server_of(f));
     pass(f, 0);
-    struct hf_exchange *x = say_call(f), *other = say_call(f);
+    struct trip *x = say_call(f), *other = say_call(f);
     leave(f, x);
     server_of(f)->manners.never_starts = false;
     pass(f, 0);
@@ -468,7 +468,7 @@ TEST(a_client_that_goes_while_its_call_waits_for_the_server_leaves_nothing_to_be
 TEST(two_clients_of_one_token_share_a_session_and_their_ids_do_not_meet)
 {
     struct front *f = front_new(100000, 10);
-    struct hf_exchange *a = say_call(f), *b = say_call(f);
+    struct trip *a = say_call(f), *b = say_call(f);
     CHECK(has_sessions(f, 1));
     tell_progress(f, 1); /* of the newer one */
     CHECK(a->status == 0 && has(b, "progress") > 0);
@@ -486,7 +486,7 @@ TEST(a_session_nobody_uses_is_dropped_and_one_with_a_request_is_not)
 {
     struct front *f = front_new(100000, 10);
     CHECK(say(f, JSON ACCEPT VERSION LIST, LISTS)->status == 200);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     pass(f, 300000);
     CHECK(has_sessions(f, 1) && !x->is_over);
     answer_call(f);
@@ -519,9 +519,9 @@ TEST(with_its_token_its_requests_end_and_those_of_others_go_on)
                       as_b[] = JSON ACCEPT VERSION NAMED "Authorization: Bearer b\r\n";
     struct front *f = front_new(1000000, 10);
     REQUIRE(hf_http_front_admit(f->http, access_of(before)));
-    struct hf_exchange *streams = say(f, as_a, CALLS);
+    struct trip *streams = say(f, as_a, CALLS);
     tell_progress(f, 1);
-    struct hf_exchange *waits = say(f, as_a, CALLS), *other = say(f, as_b, CALLS);
+    struct trip *waits = say(f, as_a, CALLS), *other = say(f, as_b, CALLS);
     CHECK(has_sessions(f, 2));
     REQUIRE(hf_http_front_admit(f->http, access_of(after)));
     pass(f, 0);
@@ -541,12 +541,12 @@ TEST(with_its_token_its_requests_end_and_those_of_others_go_on)
 TEST(at_the_end_what_was_asked_is_answered_and_the_rest_is_refused)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = say_call(f);
+    struct trip *x = say_call(f);
     hf_http_front_stop(f->http);
     hf_engine_stop(f->w->engine, at(f->w->now_ms));
     pass(f, 0);
     CHECK(x->status == 0);
-    struct hf_exchange *late = say_call(f);
+    struct trip *late = say_call(f);
     CHECK(late->status == 200 && has(late, "-31001") == 1);
     CHECK(ask(f, "POST", "/mcp", JSON ACCEPT VERSION LIST, LISTS)->status == 503);
     answer_call(f);

@@ -34,7 +34,7 @@ TEST(without_a_session_only_initialize_is_taken_and_what_is_wrong_is_said_with_a
     };
     struct front *f = front_new(1000000, 10);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct hf_exchange *x = post(f, NULL, rows[i].body);
+        struct trip *x = post(f, NULL, rows[i].body);
         CHECK(x->status == rows[i].status && has(x, rows[i].code) == 1);
         CHECK(!header_of(x, "Mcp-Session-Id").p);
     }
@@ -48,7 +48,7 @@ TEST(a_session_nobody_uses_ends_after_its_time_and_one_with_a_call_or_a_stream_d
     const char *idle = join(f, "2025-11-25"), *calls = join(f, "2025-11-25"),
                *listens = join(f, "2025-11-25"), *uses = join(f, "2025-11-25");
     leave(f, call(f, calls, 1)); /* its client is away, and the call goes on */
-    struct hf_exchange *listening = get(f, listens, NULL);
+    struct trip *listening = get(f, listens, NULL);
     pass(f, 99999);
     CHECK(ping(f, uses) == 200);
     pass(f, 1);
@@ -65,7 +65,7 @@ TEST(a_full_table_refuses_newcomers_until_somebody_was_away_for_a_minute)
 {
     struct front *f = front_new(1000000, 2);
     const char *busy = join(f, "2025-11-25"), *idle = join(f, "2025-11-25");
-    struct hf_exchange *listening = get(f, busy, NULL);
+    struct trip *listening = get(f, busy, NULL);
     pass(f, 59999);
     CHECK(strcmp(join(f, "2025-11-25"), "none") == 0);
     pass(f, 1);
@@ -84,7 +84,7 @@ TEST(a_client_that_leaves_before_it_was_told_its_session_leaves_none)
     f->server = add_server(f->w, "s", settings);
     manners_of(f->w, f->server)->mute = true; /* so that initialize waits */
     settle(f->w);
-    struct hf_exchange *x =
+    struct trip *x =
         post(f, NULL,
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
              "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{}}}");
@@ -100,9 +100,9 @@ TEST(news_that_belong_to_no_request_go_into_the_newest_stream_alone)
     struct front *f = front_new(1000000, 10);
     const char *session = join(f, "2025-11-25");
     change_tools(f, 1); /* nobody listens yet */
-    struct hf_exchange *first = get(f, session, NULL);
+    struct trip *first = get(f, session, NULL);
     CHECK(has(first, "list_changed") == 1);
-    struct hf_exchange *second = get(f, session, NULL);
+    struct trip *second = get(f, session, NULL);
     CHECK(has(second, "list_changed") == 0);
     change_tools(f, 2);
     CHECK(has(first, "list_changed") == 1 && has(second, "list_changed") == 1);
@@ -111,7 +111,7 @@ TEST(news_that_belong_to_no_request_go_into_the_newest_stream_alone)
     CHECK(has(first, "list_changed") == 2);
     leave(f, first);
     change_tools(f, 4);
-    struct hf_exchange *third = get(f, session, last_id(second));
+    struct trip *third = get(f, session, last_id(second));
     CHECK(has(third, "list_changed") == 2); /* all that came after what this one had seen */
     front_end(f);
 }
@@ -120,7 +120,7 @@ TEST(a_session_listens_on_sixteen_streams_and_no_more)
 {
     struct front *f = front_new(1000000, 10);
     const char *session = join(f, "2025-11-25");
-    struct hf_exchange *streams[16];
+    struct trip *streams[16];
     for (int i = 0; i < 16; i++)
         streams[i] = get(f, session, NULL);
     CHECK(get(f, session, NULL)->status == 409);
@@ -139,7 +139,7 @@ TEST(a_client_that_ends_its_session_is_told_how_far_its_calls_got)
 {
     struct front *f = front_new(1000000, 10);
     const char *session = join(f, "2025-11-25");
-    struct hf_exchange *quiet = call(f, session, 1);
+    struct trip *quiet = call(f, session, 1);
     char headers[120];
     (void)snprintf(headers, sizeof headers, "Mcp-Session-Id: %s\r\n", session);
     CHECK(ask(f, "DELETE", "/mcp/s", headers, "")->status == 204);
@@ -152,12 +152,12 @@ TEST(a_client_that_ends_its_session_is_told_how_far_its_calls_got)
 TEST(an_http_and_sse_client_is_its_stream_and_ends_with_it)
 {
     struct front *f = front_new(1000000, 10);
-    struct hf_exchange *x = ask(f, "GET", "/sse/s", "", "");
+    struct trip *x = ask(f, "GET", "/sse/s", "", "");
     REQUIRE(x->is_stream && has(x, "event: endpoint\ndata: /sse/s?session=") == 1);
     char path[200];
     const struct hf_span out = hf_buf_span(&x->out);
     (void)snprintf(path, sizeof path, "%.*s", (int)out.n - 24, out.p + 22);
-    struct hf_exchange *sent =
+    struct trip *sent =
         ask(f, "POST", path, "", "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}");
     CHECK(sent->status == 202 && hf_buf_len(&sent->out) == 0);
     CHECK(has(x, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}\n\n") == 1);
@@ -236,7 +236,7 @@ TEST(when_the_tokens_change_only_sessions_of_those_that_changed_are_closed)
     CHECK(ping_as(f, "a", a, "/mcp/s") == 404 && ping_as(f, "b", b, "/mcp/s") == 200);
     REQUIRE(hf_http_front_admit(f->http, access_of(after, NULL)));
     CHECK(ping_as(f, "a", a, "/mcp/s") == 401 && ping_as(f, "b", b, "/mcp/s") == 200);
-    f->is_remote = true;
+    front_be_remote(f);
     CHECK(!hf_http_front_admit(f->http, hf_access_new(NULL, NULL)));
     CHECK(ping_as(f, "b", b, "/mcp/s") == 200);
     front_end(f);
@@ -248,11 +248,11 @@ TEST(a_token_without_a_server_is_turned_away_at_its_door)
     static const char *const tokens[] = { "a", NULL }, *const servers[] = { "other", NULL };
     REQUIRE(hf_http_front_admit(f->http, access_of(tokens, hf_policy_new(servers, NULL, NULL))));
     CHECK(ping_as(f, "a", "x", "/mcp/s") == 403);
-    struct hf_exchange *x = ask(f, "GET", "/mcp", "", "");
+    struct trip *x = ask(f, "GET", "/mcp", "", "");
     CHECK(x->status == 401 && hf_span_starts(header_of(x, "WWW-Authenticate"), HF_SPAN("Bearer")));
     CHECK(ask(f, "GET", "/healthz", "", "")->status == 200);
     CHECK(ask(f, "GET", "/metrics", "", "")->status == 200);
-    f->is_remote = true;
+    front_be_remote(f);
     CHECK(ask(f, "GET", "/metrics", "", "")->status == 401);
     front_end(f);
 }
@@ -284,7 +284,7 @@ TEST(a_page_of_a_good_origin_may_ask_first_and_can_read_what_it_gets)
     hf_sha256(HF_SPAN("a"), hash);
     hf_access_add_token(access, "a", hash, NULL, HF_ERRORS_UNSAID);
     REQUIRE(hf_http_front_admit(f->http, access));
-    struct hf_exchange *x = ask(f, "OPTIONS", "/mcp", "Origin: https://app.example\r\n", "");
+    struct trip *x = ask(f, "OPTIONS", "/mcp", "Origin: https://app.example\r\n", "");
     CHECK(x->status == 204 && header_of(x, "Access-Control-Allow-Headers").p);
     static const char *const needed[] = { "Authorization", "Mcp-Session-Id", "MCP-Protocol-Version",
                                           "Last-Event-ID", "Mcp-Method",     "Mcp-Name" };
@@ -305,7 +305,7 @@ TEST(a_page_may_send_the_arguments_that_it_asks_to_send_in_headers_and_nothing_e
     struct front *f = front_new(1000000, 10);
     char origin[] = "https://app.example", *origins[] = { origin, NULL };
     REQUIRE(hf_http_front_admit(f->http, hf_access_new(NULL, origins)));
-    struct hf_exchange *x =
+    struct trip *x =
         ask(f, "OPTIONS", "/mcp",
             "Origin: https://app.example\r\nAccess-Control-Request-Headers: "
             "content-type,mcp-param-region, Mcp-Param-Zone,x-evil,mcp-param-a b,,mcp-param\r\n",
@@ -332,13 +332,13 @@ TEST(at_the_end_streams_are_ended_what_was_asked_is_answered_and_nobody_comes_in
 {
     struct front *f = front_new(1000000, 10);
     const char *session = join(f, "2025-11-25");
-    struct hf_exchange *first = get(f, session, NULL), *second = get(f, session, NULL);
-    struct hf_exchange *old = ask(f, "GET", "/sse/s", "", "");
-    struct hf_exchange *x = call(f, session, 1);
+    struct trip *first = get(f, session, NULL), *second = get(f, session, NULL);
+    struct trip *old = ask(f, "GET", "/sse/s", "", "");
+    struct trip *x = call(f, session, 1);
     hf_http_front_stop(f->http);
     hf_engine_stop(f->w->engine, at(f->w->now_ms));
     pass(f, 0);
-    CHECK(f->is_server_stopped && first->is_over && second->is_over && !old->is_over);
+    CHECK(!front_listens(f) && first->is_over && second->is_over && !old->is_over);
     CHECK(x->status == 0 && !hf_http_front_is_stopped(f->http));
     CHECK(get(f, session, NULL)->status == 503);
     CHECK(ask(f, "GET", "/sse/s", "", "")->status != 200);
