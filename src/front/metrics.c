@@ -2,7 +2,7 @@
 #include "front/metrics.h"
 #include <stdio.h>
 #include <string.h>
-#include "core/slot.h"
+#include "core/machine/slot.h"
 
 /* ---- words ---- */
 

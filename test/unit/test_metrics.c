@@ -1,5 +1,5 @@
 /* test_metrics.c - the text that Prometheus reads, made of a status that a test made up. */
-#include "core/slot.h"
+#include "core/machine/slot.h"
 #include "front/metrics.h"
 #include "test.h"
 
