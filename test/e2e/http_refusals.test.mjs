@@ -195,3 +195,33 @@ test('a_status_that_the_operator_vouches_for_proves_nothing_if_its_body_was_cut'
   }
   await hf.finish();
 });
+
+// ---- a session that is lost without a word that proves it ----
+
+const WORDLESS = {
+  an_empty_400: (x) => withBody(x, 400, '', 'text/plain'),
+  a_blank_400: (x) => withBody(x, 400, ' \n', 'text/plain'),
+  a_400_in_gzip: (x) => withBody(x, 400, gzipSync('{}'), 'application/json', ['Content-Encoding: gzip']),
+  a_400_that_names_the_method: (x) => withBody(x, 400, `cannot ${x.message.method}`, 'text/plain'),
+  a_404_in_an_event_with_its_id: (x) => withBody(x, 404,
+    `data: ${JSON.stringify({ jsonrpc: '2.0', id: x.message.id, error: { code: -32001, message: 'gone' } })}\n\n`, 'text/event-stream'),
+};
+for (const [name, refuse] of Object.entries(WORDLESS)) {
+  test(`a_session_lost_with_${name}_is_made_anew_and_its_call_is_not_sent_again`, async (t) => {
+    const server = await httpServer(t);
+    const hf = await connectedTo(t, server, { reconnect: SOON });
+    textOf(await hf.call('pay', { key: 'before' }));
+    server.front = (x) => {
+      if (x.message.method === 'initialize' || x.session || !x.request.headers['mcp-session-id']) return false;
+      refuse(x);
+      return true;
+    };
+    server.forget();
+    const first = await hf.call('pay', { key: 'first' });
+    assert.ok(failureOf(first), 'nobody can tell what became of it');
+    textOf(await hf.call('pay', { key: 'second' }));
+    assert.equal(server.delivered('first'), 1);
+    assert.deepEqual(server.effects, ['before', 'second']);
+    await hf.finish();
+  });
+}

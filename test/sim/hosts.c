@@ -144,7 +144,7 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
         r->exchange = 0;
     const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
     const bool is_refusal = !x->has_answered && x->session && !x->is_stranger &&
-                            x->verb == HF_POST_MESSAGE && (is_whole || !x->is_request) &&
+                            x->verb == HF_POST_MESSAGE && (is_whole || !x->is_request || is_ping) &&
                             (x->words == WORDS_UNKNOWN || x->words == WORDS_REVISION ||
                              x->status == 404 || (is_ping && x->status >= 400 && x->status < 500));
     if (is_refusal && x->session > wire->wire.last_refused) {

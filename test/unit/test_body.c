@@ -126,6 +126,39 @@ TEST(refusals_are_the_same_but_for_ids_and_words_with_digits)
     CHECK(same(404, "", "") && !same(400, "", "") && !same(200, "", ""));
 }
 
+TEST(a_refusal_that_says_nothing_or_two_things_is_like_no_other)
+{
+    static const char *const nothings[] = { " ", "\n", "12345", "{}", "[]", "null", "\"\"", "[7]" };
+    for (size_t i = 0; i < sizeof nothings / sizeof *nothings; i++)
+        CHECK(!same(400, nothings[i], nothings[i]) && !same(404, nothings[i], nothings[i]));
+    CHECK(!same(404, "{\"error\":{\"code\":-32001,\"code\":-32050,\"message\":\"gone\"}}",
+                "{\"error\":{\"code\":-32001,\"code\":-32001,\"message\":\"gone\"}}"));
+    CHECK(!same(404, "{\"error\":{\"code\":1},\"error\":{\"code\":2}}",
+                "{\"error\":{\"code\":1},\"error\":{\"code\":3}}"));
+    CHECK(same(400, "gone", "gone") && same(403, "nein: \xc3\xa9", "nein: \xc3\xa9"));
+}
+
+TEST(an_error_to_the_letter_is_one_object_with_our_id_and_nothing_twice)
+{
+    static const char *const others[] = {
+        "[{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1}}]",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"7\",\"error\":{\"code\":1}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7.0,\"error\":{\"code\":1}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{\"code\":1}}",
+        "{\"id\":7,\"error\":{\"code\":1}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1},\"error\":{\"code\":1}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,\"code\":2}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1}} and more",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{}}",
+    };
+    const struct hf_body good = body_of("{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1}}");
+    CHECK(hf_body_is_exact_error(&good, 7));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const struct hf_body body = body_of(others[i]);
+        CHECK(!hf_body_is_exact_error(&body, 7));
+    }
+}
+
 TEST(refusals_of_another_status_or_type_are_others)
 {
     struct hf_body a = body_of("no"), b = body_of("no");

@@ -237,6 +237,22 @@ TEST(a_refusal_that_no_stranger_gets_is_the_servers_word_and_not_sent_again)
     }
 }
 
+TEST(a_session_that_is_not_served_is_made_anew_although_its_refusals_prove_nothing)
+{
+    static const char *const bodies[] = { "", " ", "{}", "\xff", "it cannot do tools/call" };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct scene s = scene_with_calls(1);
+        http_of(&s)->has_forgotten = true;
+        http_of(&s)->unknown_status = 400;
+        exchange_fails_with(last_exchange(s.w, CALL), 400, "text/plain", bodies[i]);
+        CHECK(error_of(s.client, 1) != 0 && data_is(s.client, 1, "dispatched", "true"));
+        CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 2 && IS(s.server, CONNECTED));
+        client_calls(s.client, 2, "echo");
+        CHECK(is_text(last_exchange(s.w, CALL)->session_id, "session-2"));
+        world_end(s.w);
+    }
+}
+
 TEST(another_server_behind_the_url_is_asked_how_it_turns_strangers_away)
 {
     struct scene s = scene_with_calls(2);
@@ -244,8 +260,9 @@ TEST(another_server_behind_the_url_is_asked_how_it_turns_strangers_away)
     exchange_fails(nth_exchange(s.w, CALL, 0), 403); /* of its tool */
     exchange_fails(last_exchange(s.w, "ping"), 404);
     CHECK(error_of(s.client, 1) == -31009 && sent(s.w, "initialize") == 1);
+    exchange_answers(last_exchange(s.w, "ping"), "{}"); /* under its own session */
     exchange_fails(nth_exchange(s.w, CALL, 1), 400); /* of the next one, to a session of the last */
-    CHECK(exchanges(s.w, "ping") == 2 && is_strange(last_exchange(s.w, "ping")));
+    CHECK(exchanges(s.w, "ping") == 3 && is_strange(last_exchange(s.w, "ping")));
     http_of(&s)->by_hand = false;
     exchange_fails(last_exchange(s.w, "ping"), 400);
     CHECK(sent(s.w, "initialize") == 2 && sent(s.w, CALL) == 3);
@@ -407,7 +424,7 @@ TEST(a_ping_that_is_not_answered_in_time_confirms_nothing)
     advance(s.w, 4999);
     CHECK(answers_to(s.client, 1) == 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31009 && last_exchange(s.w, "ping")->is_aborted);
+    CHECK(error_of(s.client, 1) == -31009 && nth_exchange(s.w, "ping", 0)->is_aborted);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).in_flight == 0);
     world_end(s.w);
 }

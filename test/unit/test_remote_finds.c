@@ -33,7 +33,8 @@ TEST(a_refusal_whose_body_is_cut_proves_nothing)
         exchange_head(last_exchange(s.w, CALL), statuses[i], false);
         exchange_breaks(last_exchange(s.w, CALL), HF_SENT_WHOLE);
         CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "dispatched", "true"));
-        CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 1 && sent(s.w, "ping") == 0);
+        CHECK(sent(s.w, CALL) == 1 && sent(s.w, "initialize") == 1);
+        CHECK(sent(s.w, "ping") == 1); /* is its session served at all? it is */
         world_end(s.w);
     }
 }

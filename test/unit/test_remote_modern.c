@@ -161,6 +161,31 @@ TEST(a_call_refused_for_its_headers_goes_out_once_more_after_its_tool_was_listed
     world_end(s.w);
 }
 
+TEST(a_code_of_the_revision_in_an_odd_body_proves_nothing_and_is_the_answer)
+{
+    static const struct {
+        const char *type, *format;
+    } odd[] = {
+        { "application/json", "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":" MISMATCH "} and so on" },
+        { "application/json", "[{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":" MISMATCH "}]" },
+        { "application/json", "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"error\":" MISMATCH "}" },
+        { "application/json",
+          "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32022,\"message\":"
+          "\"v\",\"data\":{\"supported\":[]}}}" },
+        { "application/json",
+          "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32022,\"message\":"
+          "\"v\",\"data\":{\"supported\":[1]}}}" },
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct scene s = remote_modern();
+        calls(&s, 1);
+        exchange_fails_with(last_exchange(s.w, CALL), 400, odd[i].type, odd[i].format);
+        CHECK(sent(s.w, CALL) == 1 && answers_to(s.client, 1) == 1);
+        CHECK(error_of(s.client, 1) == (i < 3 ? -32020 : -32022));
+        world_end(s.w);
+    }
+}
+
 TEST(calls_that_come_while_the_tools_are_listed_again_wait_for_it_and_are_sent)
 {
     struct scene s = remote_modern();

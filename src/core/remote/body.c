@@ -134,6 +134,19 @@ bool hf_body_is_error_to_nobody(const struct hf_body *body)
            !is_said(hf_json_get(text, HF_SPAN("id"))) && !hf_json_get(text, HF_SPAN("method")).p;
 }
 
+bool hf_body_is_exact_error(const struct hf_body *body, uint64_t id)
+{
+    static const struct hf_span names[] = { { "jsonrpc", 7 }, { "id", 2 }, { "error", 5 } };
+    static const struct hf_span inner[] = { { "code", 4 }, { "data", 4 } };
+    const struct hf_span text = hf_without_mark(body->text);
+    struct hf_span members[3], inside[2];
+    int64_t said;
+    return hf_json_check(text, HF_JSON_DEPTH_MAX, NULL) && hf_json_type(text) == HF_JSON_OBJECT &&
+           hf_json_pick(text, names, 3, members) && hf_json_string_is(members[0], HF_SPAN("2.0")) &&
+           hf_json_int(members[1], &said) && (uint64_t)said == id &&
+           hf_json_pick(members[2], inner, 2, inside) && inside[0].p;
+}
+
 /* ---- in the same way ---- */
 
 static bool is_digit(char c)
@@ -188,29 +201,48 @@ static void feed_blanked(struct hf_sha256 *hash, struct hf_span text, struct hf_
     }
 }
 
-/* What a machine is told: never blanked. */
-static struct hf_span code_in(struct hf_span text)
+/* What a machine is told: never blanked. False: it is told two things. */
+static bool code_in(struct hf_span text, struct hf_span *ret_code)
 {
+    static const struct hf_span error_name[] = { { "error", 5 } }, code_name[] = { { "code", 4 } };
+    struct hf_span error;
+    *ret_code = (struct hf_span) { NULL, 0 };
     if (text.n == 0 || !hf_json_check(text, HF_JSON_DEPTH_MAX, NULL))
-        return (struct hf_span) { NULL, 0 };
+        return true;
     if (hf_json_type(text) == HF_JSON_ARRAY) {
         struct hf_json_iter it = hf_json_iter(text);
         text = hf_json_next(&it) ? it.value : HF_SPAN("");
     }
-    return hf_json_path(text, 2, (struct hf_span[]) { HF_SPAN("error"), HF_SPAN("code") });
+    return hf_json_pick(text, error_name, 1, &error) && hf_json_pick(error, code_name, 1, ret_code);
+}
+
+/* Nothing is said by white space, brackets, numbers and a bare null. */
+static bool says_nothing(struct hf_span text)
+{
+    for (size_t at = 0; at < text.n;) {
+        const struct hf_span word = word_at(text, at);
+        const bool is_said = word.n ? !has_digit(word) && !hf_span_is(word, "null")
+                                    : (unsigned char)text.p[at] >= 0x80;
+        if (is_said)
+            return false;
+        at += word.n ? word.n : 1;
+    }
+    return true;
 }
 
 struct hf_form hf_form_of(int status, const struct hf_body *body, struct hf_span name)
 {
     struct hf_form form = { .status = status };
     struct hf_sha256 hash;
+    struct hf_span code;
     const struct hf_span text = hf_without_mark(body->text);
-    if (text.n == 0 && status != 404) /* it says nothing, and anybody says that */
+    /* it says nothing, and anybody says that; or two things, and nobody knows which is meant */
+    if (!code_in(text, &code) || (says_nothing(text) && (status != 404 || text.n > 0)))
         return (struct hf_form) { 0 };
     hf_sha256_init(&hash);
     hf_sha256_feed(&hash, body->type.p ? body->type : HF_SPAN("-"));
     hf_sha256_feed(&hash, HF_SPAN("\n"));
-    hf_sha256_feed(&hash, code_in(text));
+    hf_sha256_feed(&hash, code);
     hf_sha256_feed(&hash, HF_SPAN("\n"));
     feed_blanked(&hash, text, name);
     hf_sha256_end(&hash, form.digest);

@@ -36,6 +36,8 @@ enum hf_reading hf_body_read(const struct hf_body *body, uint64_t id, unsigned d
 bool hf_body_is_sound(const struct hf_body *body, unsigned depth_max);
 /* Of a body that is sound: whether it is a JSON-RPC error that names no request. */
 bool hf_body_is_error_to_nobody(const struct hf_body *body);
+/* One error to that request, written to the letter: no member twice, nothing around it. */
+bool hf_body_is_exact_error(const struct hf_body *body, uint64_t id);
 
 /* ---- in the same way ---- */
 

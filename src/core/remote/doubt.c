@@ -38,7 +38,8 @@ static void settle_unproven(struct hf_call *call)
 {
     const struct hf_remote *remote = &call->runtime->remote;
     const struct hf_doubt *doubt = take_doubt(call);
-    const bool is_anybodys = remote->known.is_over && remote->known.status == doubt->status &&
+    const bool is_anybodys = remote->known.is_over && remote->known.is_read &&
+                             remote->known.status == doubt->status &&
                              remote->known.session == doubt->session;
     if (doubt->answer)
         hf_take_message(call->runtime, call, hf_span_of(doubt->answer));
@@ -77,13 +78,13 @@ static void left(struct hf_call *call);
 
 static void timed_out(struct hf_call *call)
 {
-    hf_inquiry_over(call, 0, NULL);
+    hf_inquiry_over(call, 0, false, NULL);
 }
 
 static void unreadable(struct hf_call *call, const struct hf_msg *failure)
 {
     (void)failure;
-    hf_inquiry_over(call, 0, NULL);
+    hf_inquiry_over(call, 0, false, NULL);
 }
 
 static const struct hf_call_owner owner = {
@@ -194,19 +195,25 @@ static bool wants_to_know(const struct hf_runtime *runtime)
     return runtime->remote.listen_refusal || was_renewed_lately(runtime);
 }
 
-/* The status with which somebody was turned away as a stranger is; 0: nobody was. */
-static int sort_calls(struct hf_runtime *runtime, bool may_renew)
+/* The status with which somebody was turned away as a stranger is, and otherwise; 0: nobody was. */
+struct turned_away {
+    int like_stranger, otherwise;
+};
+
+static struct turned_away sort_calls(struct hf_runtime *runtime, bool may_renew)
 {
-    int status = 0;
+    struct turned_away found = { 0 };
     struct hf_call *call;
     while ((call = next_doubted(runtime, false))) {
         call->doubt->waits = may_renew && is_like_stranger(runtime, call->doubt);
-        if (call->doubt->waits)
-            status = call->doubt->status;
-        else
+        if (call->doubt->waits) {
+            found.like_stranger = call->doubt->status;
+        } else {
+            found.otherwise = call->doubt->status;
             settle_unproven(call);
+        }
     }
-    return status;
+    return found;
 }
 
 static bool is_refusal_confirmed(const struct hf_remote *remote)
@@ -263,9 +270,11 @@ static void review(struct hf_runtime *runtime)
     if (remote->refusal)
         hf_slot_mark(runtime->slot); /* what waits may go on, or waits for another session */
     remote->refusal = 0;
-    const int like_stranger = sort_calls(runtime, may_renew);
-    if (status || like_stranger)
-        session_is_gone(runtime, status ? status : like_stranger);
+    const struct turned_away away = sort_calls(runtime, may_renew);
+    if (status || away.like_stranger)
+        session_is_gone(runtime, status ? status : away.like_stranger);
+    else if (away.otherwise && !is_known)
+        hf_remote_call_refused(runtime, away.otherwise);
     wait_for_next(runtime);
 }
 
@@ -318,6 +327,16 @@ void hf_remote_stream_refused(struct hf_runtime *runtime, int status)
     forget_old(runtime, NULL);
     runtime->remote.listen_refusal = status;
     review(runtime);
+}
+
+void hf_remote_call_refused(struct hf_runtime *runtime, int status)
+{
+    const struct hf_remote *remote = &runtime->remote;
+    const bool is_session = !runtime->is_modern && (remote->session_id || remote->endpoint);
+    if (status < 400 || status >= 500 || status == 429 || !is_session || remote->is_renewing ||
+        runtime->machine.state != HF_RUNTIME_LIVE || was_renewed_lately(runtime))
+        return;
+    hf_remote_stream_refused(runtime, status);
 }
 
 /* ---- the next one ---- */
@@ -401,7 +420,7 @@ static void go_on(struct hf_runtime *runtime, const struct hf_inquiry *inquiry)
         judge_waiting(runtime);
 }
 
-void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *form)
+void hf_inquiry_over(struct hf_call *call, int status, bool is_read, const struct hf_form *form)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_inquiry *inquiry = inquiry_of(call);
@@ -410,6 +429,7 @@ void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *for
         return;
     inquiry->is_served = false;
     inquiry->status = status;
+    inquiry->is_read = is_read;
     inquiry->form = form ? *form : (struct hf_form) { 0 };
     go_on(runtime, inquiry);
 }

@@ -381,6 +381,31 @@ static void note_to_nobody(struct hf_post *post, struct hf_span text)
         post->to_nobody = hf_span_dup(text);
 }
 
+/* An event under an error status: an answer is an answer. But an error there proves nothing of its
+ * call, and as little that whoever asks under this session is served. */
+static void take_from_error(struct hf_post *post, struct hf_span text)
+{
+    struct hf_runtime *runtime = post->runtime;
+    struct hf_call *call = post->call;
+    struct hf_span answer;
+    const struct hf_body body = { .text = text };
+    const enum hf_reading reading = hf_post_read(post, &body, &answer);
+    const bool is_refusal = reading == HF_READ_ERROR && post->is_stream && post->session_id;
+    if (reading != HF_READ_RESULT && reading != HF_READ_ERROR)
+        return;
+    if (is_refusal && call->owner->purpose == HF_FOR_DOUBT) {
+        hf_inquiry_over(call, post->status, false, NULL);
+        return;
+    }
+    const bool is_clients = call->owner->purpose == HF_FOR_CLIENT;
+    const int status = post->status;
+    const uint64_t session = post->session;
+    post->is_exact = !post->is_stream && hf_body_is_exact_error(&body, call->id);
+    hf_take_message(runtime, call, answer);
+    if (is_refusal && is_clients && session == runtime->remote.session)
+        hf_remote_call_refused(runtime, status);
+}
+
 void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
@@ -393,11 +418,7 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
             note_to_nobody(post, text);
         return;
     }
-    struct hf_span answer;
-    const struct hf_body body = { .text = text };
-    const enum hf_reading reading = hf_post_read(post, &body, &answer);
-    if (reading == HF_READ_RESULT || reading == HF_READ_ERROR)
-        hf_take_message(runtime, post->call, answer);
+    take_from_error(post, text);
 }
 
 void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now)

@@ -35,6 +35,7 @@ struct hf_post {
     bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
     bool has_progressed;      /* since it was last begun */
     bool is_answered;         /* its call is, and so it has none any more */
+    bool is_exact;            /* the answer: an error to the letter, and nothing else in its body */
     unsigned vain_resumes;
     struct hf_timer timer;
 };
@@ -60,6 +61,7 @@ struct hf_inquiry {
     bool is_served;      /* it was answered */
     struct hf_form form; /* it was turned away in this way; none: it was not, or unreadably */
     int status;          /* of that */
+    bool is_read;        /* that came whole and could be read */
 };
 
 struct hf_remote { /* what only a runtime with a remote server has */
@@ -146,10 +148,13 @@ void hf_doubt_free(struct hf_doubt *doubt); /* NULL accepted */
  * that the session is not known. Or its own stream was. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);
 void hf_remote_stream_refused(struct hf_runtime *runtime, int status);
+/* A client's call was, in a way that proves nothing of the call: whether the session is served at
+ * all is looked into, but not soon after it was made anew. */
+void hf_remote_call_refused(struct hf_runtime *runtime, int status);
 void hf_doubts_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
 void hf_doubts_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
 /* What was asked to find out was turned away; `form` NULL or none: unreadably, or not in time. */
-void hf_inquiry_over(struct hf_call *call, int status, const struct hf_form *form);
+void hf_inquiry_over(struct hf_call *call, int status, bool is_read, const struct hf_form *form);
 bool hf_inquiry_is_stranger(const struct hf_call *call); /* NULL: no */
 
 #endif

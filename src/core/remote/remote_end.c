@@ -151,9 +151,13 @@ static bool take_answer(struct hf_post *post, const struct over *over)
                             call->owner->purpose != HF_FOR_CLIENT && !hf_call_is_hello(call) &&
                             over->form.status && over->had_session && over->is_current &&
                             !runtime->is_modern;
+    const bool is_clients = call->owner->purpose == HF_FOR_CLIENT;
+    post->is_exact = over->form.status && hf_body_is_exact_error(&over->body, call->id);
     hf_take_message(runtime, call, over->answer);
     if (hf_linked(&post->link))
         hf_post_abort(post);
+    if (is_clients && over->reading == HF_READ_ERROR && over->had_session && over->is_current)
+        hf_remote_call_refused(runtime, over->end->status);
     if (is_refusal)
         hf_remote_refused(runtime, over->end->status, &over->form);
     if (is_deaf)
@@ -176,8 +180,7 @@ static void ours_failed(struct hf_call *call, const struct over *over)
     }
     if (purpose == HF_FOR_DOUBT) {
         const bool is_read = over->reading != HF_READ_UNREADABLE && end->is_whole;
-        hf_inquiry_over(call, is_read && is_client_error(end->status) ? end->status : 0,
-                        &over->form);
+        hf_inquiry_over(call, is_client_error(end->status) ? end->status : 0, is_read, &over->form);
         return;
     }
     hf_call_end_ours(call);
@@ -390,6 +393,8 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     else if (is_ours && over.form.status && !runtime->is_modern)
         hf_remote_refused(runtime, end->status, &over.form);
     const bool is_open = call && call->stage != HF_CALL_ENDED;
+    const bool is_unclear = is_open && is_clients && over.is_current && over.had_session &&
+                            !over.form.status && !was_resumed;
     if (is_open && runtime->remote.is_sse && answer_may_come(call, &over))
         return;
     if (is_open && hf_call_is_hello(call))
@@ -402,6 +407,9 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         judge(call, &over);
     if (is_unknown && is_clients && over.session == runtime->remote.session)
         hf_remote_refused(runtime, 404, NULL);
+    else if (is_unclear && over.session == runtime->remote.session &&
+             (call->stage == HF_CALL_ENDED || !call->doubt)) /* else that finds it out */
+        hf_remote_call_refused(runtime, end->status);
     if (was_initialized)
         hf_hello_introduced(runtime);
 }

@@ -73,12 +73,19 @@ static int64_t code_of(const struct hf_msg *msg) /* 0: none */
 /* Whoever does not speak our revision says which ones it does. */
 static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 {
-    bool has_ours = false;
-    const struct hf_span supported =
-        hf_json_path(msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("supported") });
-    for (struct hf_json_iter it = hf_json_iter(supported); hf_json_next(&it);)
+    static const struct hf_span name[] = { { "supported", 9 } };
+    bool has_ours = false, has_any = false;
+    struct hf_span supported;
+    if (!hf_json_pick(hf_json_get(msg->error, HF_SPAN("data")), name, 1, &supported) ||
+        hf_json_type(supported) != HF_JSON_ARRAY)
+        return false;
+    for (struct hf_json_iter it = hf_json_iter(supported); hf_json_next(&it);) {
+        if (hf_json_type(it.value) != HF_JSON_STRING)
+            return false;
+        has_any = true;
         has_ours |= hf_json_string_is(it.value, HF_SPAN(HF_MODERN_VERSION));
-    return hf_json_type(supported) == HF_JSON_ARRAY && has_ours == with_ours;
+    }
+    return has_any && has_ours == with_ours;
 }
 
 /* Only the modern era has these codes, and only in this form: elsewhere they are a tool's own. */
@@ -86,7 +93,7 @@ bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = code_of(msg);
     if (!call->runtime->is_modern || call->was_corrected || !call->post ||
-        call->post->status != 400)
+        call->post->status != 400 || !call->post->is_exact)
         return false;
     return code == HF_CODE_HEADER_MISMATCH ||
            (code == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, false));
