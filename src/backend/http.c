@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/fold.h"
 #include "base/strings.h"
 #include "base/url.h"
 #include "wire/sse.h"
@@ -77,8 +78,7 @@ static int64_t retry_after(const struct hf_fetch *fetch)
 
 static bool is_event_stream(struct hf_span type)
 {
-    static const char name[] = "text/event-stream";
-    return type.n >= sizeof name - 1 && strncasecmp(type.p, name, sizeof name - 1) == 0;
+    return hf_fold_starts(type, HF_SPAN("text/event-stream"));
 }
 
 /* Where else the server wants to be spoken to. Another host would get what is said without being
@@ -215,8 +215,7 @@ static void take_rest(struct exchange *exchange, bool is_whole)
 static struct hf_body body_of(const struct exchange *exchange, const struct hf_fetch *fetch)
 {
     const struct hf_span encoding = hf_fetch_header(fetch, "content-encoding");
-    const bool is_plain =
-        encoding.n == 0 || (encoding.n == 8 && strncasecmp(encoding.p, "identity", 8) == 0);
+    const bool is_plain = encoding.n == 0 || hf_fold_is(encoding, HF_SPAN("identity"));
     const bool is_measured =
         hf_fetch_header(fetch, "content-length").p || hf_fetch_header(fetch, "transfer-encoding").p;
     return (struct hf_body) {

@@ -48,6 +48,15 @@ static inline bool hf_fold_is(struct hf_span text, struct hf_span name)
     return true;
 }
 
+/* Whether they are the same in any case of either. */
+static inline bool hf_fold_same(struct hf_span a, struct hf_span b)
+{
+    size_t i = 0;
+    while (i < a.n && i < b.n && hf_lower(a.p[i]) == hf_lower(b.p[i]))
+        i++;
+    return i == a.n && i == b.n;
+}
+
 /* Whether `text` begins with `prefix` in any case. `prefix` itself is in lower case. */
 static inline bool hf_fold_starts(struct hf_span text, struct hf_span prefix)
 {

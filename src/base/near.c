@@ -1,5 +1,6 @@
 /* near.c - see near.h. */
 #include "base/near.h"
+#include "base/fold.h"
 
 enum { WORD_MAX = 48, SHORT = 5 };
 
@@ -17,7 +18,7 @@ static bool only_letters(struct hf_span word, struct letters *ret)
             continue;
         if (n == WORD_MAX)
             return false;
-        ret->c[n++] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        ret->c[n++] = hf_lower(c);
     }
     ret->n = n;
     return n > 0;

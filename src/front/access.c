@@ -1,5 +1,6 @@
 /* access.c - see access.h. */
 #include "front/access.h"
+#include "base/fold.h"
 #include "base/glob.h"
 #include "base/strings.h"
 #include "base/url.h"
@@ -73,17 +74,12 @@ struct place {
     struct hf_authority authority; /* in text */
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool read_place(struct hf_span from, struct place *ret)
 {
     if (from.n == 0 || from.n > sizeof ret->text)
         return false;
     for (size_t i = 0; i < from.n; i++)
-        ret->text[i] = lower(from.p[i]);
+        ret->text[i] = hf_lower(from.p[i]);
     ret->length = from.n;
     return hf_authority_read((struct hf_span) { ret->text, from.n }, &ret->authority);
 }
@@ -124,10 +120,7 @@ static bool is_listed(const struct hf_access *access, struct hf_span origin)
 {
     for (size_t i = 0; access->origins[i]; i++) {
         const struct hf_span listed = hf_span_of(access->origins[i]);
-        size_t same = 0;
-        while (same < origin.n && same < listed.n && lower(origin.p[same]) == listed.p[same])
-            same++;
-        if (hf_span_is(listed, "*") || (same == origin.n && same == listed.n))
+        if (hf_span_is(listed, "*") || hf_fold_is(origin, listed))
             return true;
     }
     return false;
@@ -167,11 +160,10 @@ enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span
 /* The token after "Bearer ", or p == NULL: it is something else. */
 static struct hf_span bearer(struct hf_span authorization)
 {
-    static const char scheme[] = "bearer ";
-    for (size_t i = 0; scheme[i]; i++)
-        if (i >= authorization.n || lower(authorization.p[i]) != scheme[i])
-            return (struct hf_span) { NULL, 0 };
-    struct hf_span token = hf_span_from(authorization, sizeof scheme - 1);
+    const struct hf_span scheme = HF_SPAN("bearer ");
+    if (!hf_fold_starts(authorization, scheme))
+        return (struct hf_span) { NULL, 0 };
+    struct hf_span token = hf_span_from(authorization, scheme.n);
     while (token.n > 0 && token.p[0] == ' ')
         token = hf_span_from(token, 1);
     return token;

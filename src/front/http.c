@@ -2,7 +2,7 @@
 #include "front/http.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
+#include "base/fold.h"
 #include "front/http_parts.h"
 #include "wire/http_text.h"
 
@@ -94,15 +94,14 @@ void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission
  * what the page asks for, those are allowed. */
 static void allow_params(struct hf_buf *out, struct hf_span asked)
 {
-    static const char prefix[] = "mcp-param-";
     while (asked.n) {
         const char *comma = memchr(asked.p, ',', asked.n);
         struct hf_span name = { asked.p, comma ? (size_t)(comma - asked.p) : asked.n };
         asked = hf_span_from(asked, name.n + (comma != NULL));
         while (name.n && name.p[0] == ' ')
             name = hf_span_from(name, 1);
-        if (name.n >= sizeof prefix - 1 && strncasecmp(name.p, prefix, sizeof prefix - 1) == 0 &&
-            hf_http_is_token(name) && hf_buf_len(out) + name.n + 2 <= ALLOW_MAX)
+        if (hf_fold_starts(name, HF_SPAN("mcp-param-")) && hf_http_is_token(name) &&
+            hf_buf_len(out) + name.n + 2 <= ALLOW_MAX)
             hf_buf_printf(out, ", %.*s", HF_FMT(name));
     }
 }

@@ -1,5 +1,6 @@
 /* modern.c - see modern.h. */
 #include "front/modern.h"
+#include "base/fold.h"
 #include "core/call/era.h"
 #include "core/machine/errors.h"
 #include "wire/mcp_headers.h"
@@ -81,10 +82,8 @@ static bool accept_param(void *context, struct hf_span name, struct hf_span valu
     struct hf_buf header;
     hf_buf_init(&header, name.n + 16);
     hf_buf_add_str(&header, "mcp-param-");
-    for (size_t i = 0; i < name.n; i++) {
-        const char c = name.p[i];
-        hf_buf_add_char(&header, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
-    }
+    for (size_t i = 0; i < name.n; i++)
+        hf_buf_add_char(&header, hf_lower(name.p[i]));
     const struct hf_span said = hf_http_header_named(post->head, hf_buf_span(&header));
     hf_buf_add_char(&header, '\0');
     const bool is_same = hf_mcp_value_is(said, value);

@@ -11,7 +11,7 @@
  */
 #include "io/http_client.h"
 #include <assert.h>
-#include <strings.h>
+#include "base/fold.h"
 #include "io/http_client_parts.h"
 
 enum {
@@ -355,8 +355,7 @@ struct hf_span hf_fetch_header(const struct hf_fetch *fetch, const char *name)
         const char *newline = memchr(head.p, '\n', head.n);
         struct hf_span line = { head.p, newline ? (size_t)(newline - head.p) : head.n };
         head = hf_span_from(head, line.n + 1);
-        if (line.n <= wanted.n || line.p[wanted.n] != ':' ||
-            strncasecmp(line.p, wanted.p, wanted.n) != 0)
+        if (line.n <= wanted.n || line.p[wanted.n] != ':' || !hf_fold_starts(line, wanted))
             continue;
         value = hf_span_from(line, wanted.n + 1);
         while (value.n && is_blank(value.p[0]))

@@ -1,8 +1,8 @@
 /*
  * http_client_end.c - what became of a fetch: how far it got, and in words why it failed.
  */
-#include <ctype.h>
 #include <stdio.h>
+#include "base/fold.h"
 #include "io/http_client_parts.h"
 
 /* When in doubt: WHOLE. */
@@ -25,7 +25,7 @@ static const char *why_not_connected(struct hf_fetch *fetch)
     if (error == 0)
         return "no connection";
     snprintf(fetch->why, sizeof fetch->why, "%s", strerror((int)error));
-    fetch->why[0] = (char)tolower((unsigned char)fetch->why[0]);
+    fetch->why[0] = hf_lower(fetch->why[0]);
     return fetch->why;
 }
 

@@ -4,7 +4,6 @@
  * Nothing here may call libcurl back, but to ask a handle about itself.
  */
 #include "io/http_client_parts.h"
-#include <strings.h>
 
 /* libcurl's thread inherits our mask: a signal that it caught would disturb the lookup. drive()
  * lets them in again. */

@@ -1,6 +1,6 @@
 /* option_checks.c - see option_checks.h. */
 #include "ops/option_checks.h"
-#include <strings.h>
+#include "base/fold.h"
 #include "base/url.h"
 #include "io/listen.h"
 
@@ -78,9 +78,9 @@ static bool is_our_header(const char *name)
         "Upgrade",
     };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        if (strcasecmp(name, ours[i]) == 0)
+        if (hf_fold_same(hf_span_of(name), hf_span_of(ours[i])))
             return true;
-    return strncasecmp(name, "Mcp-Param-", 10) == 0;
+    return hf_fold_starts(hf_span_of(name), HF_SPAN("mcp-param-"));
 }
 
 bool hf_check_header_name(const char *text, struct hf_err *err)

@@ -1,6 +1,6 @@
 /* option_pairs.c - options that are objects of strings: env, headers, rename, describe. */
 #include <stdio.h>
-#include <strings.h>
+#include "base/fold.h"
 #include "ops/config_text.h"
 #include "ops/option_parts.h"
 #include "wire/json.h"
@@ -38,8 +38,9 @@ static void pairs_free(struct pairs *p)
 static size_t pairs_find(const struct hf_option *o, const struct pairs *p, const char *key)
 {
     size_t i = 0;
-    while (i < p->count && (o->flags & HF_OPTION_CASELESS ? strcasecmp(p->items[i].key, key)
-                                                          : strcmp(p->items[i].key, key)) != 0)
+    while (i < p->count && !(o->flags & HF_OPTION_CASELESS
+                                 ? hf_fold_same(hf_span_of(p->items[i].key), hf_span_of(key))
+                                 : strcmp(p->items[i].key, key) == 0))
         i++;
     return i;
 }

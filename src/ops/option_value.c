@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include "base/fold.h"
 #include "base/strings.h"
 #include "ops/config_expand.h"
 #include "ops/config_text.h"
@@ -144,7 +145,7 @@ static char *finish(struct hf_setting *s, const char *at, char *text)
         hf_buf_done(&out);
     }
     for (char *c = text; (o->flags & HF_OPTION_LOWER) && *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+        *c = hf_lower(*c);
     if (!expands || (o->check && !o->check(text, &err)))
         stays = blame(s, at, &err);
     if (!stays)

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include "base/fold.h"
 #include "base/near.h"
 #include "ops/config.h"
 #include "ops/option_checks.h"
@@ -301,7 +302,7 @@ void hf_option_kebab(const struct hf_option *option, char ret_kebab[HF_OPTION_KE
             ret_kebab[n++] = '-';
         } else if (*c >= 'A' && *c <= 'Z') {
             ret_kebab[n++] = '-';
-            ret_kebab[n++] = (char)(*c - 'A' + 'a');
+            ret_kebab[n++] = hf_lower(*c);
         } else {
             ret_kebab[n++] = *c;
         }

@@ -1,6 +1,8 @@
 /* mcp_headers.c - see mcp_headers.h. */
 #include "wire/mcp_headers.h"
 #include <string.h>
+#include "base/fold.h"
+#include "wire/http_text.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const struct hf_span opening = { "=?base64?", 9 }, closing = { "?=", 2 };
@@ -169,22 +171,6 @@ static bool mentions(struct hf_span schema)
     return schema.n && memmem(schema.p, schema.n, "x-mcp-header", 12);
 }
 
-static bool is_token(struct hf_span text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        const char c = text.p[i];
-        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_letter && !(c >= '0' && c <= '9') && (!c || !strchr("!#$%&'*+-.^_`|~", c)))
-            return false;
-    }
-    return text.n > 0;
-}
-
-static bool same_but_case(struct hf_span a, struct hf_span b)
-{
-    return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
 static bool has_scalar_type(struct hf_span schema)
 {
     const struct hf_span type = hf_json_get(schema, HF_SPAN("type"));
@@ -200,14 +186,14 @@ static struct hf_span unquoted(struct hf_span string)
 
 static void find_one(struct found *found, struct hf_span schema, struct hf_span name)
 {
-    if (hf_json_type(name) != HF_JSON_STRING || !is_token(unquoted(name)))
+    if (hf_json_type(name) != HF_JSON_STRING || !hf_http_is_token(unquoted(name)))
         found->fault = "x-mcp-header is not a header name";
     else if (!has_scalar_type(schema))
         found->fault = "x-mcp-header on something else than a string, an integer or a boolean";
     else if (found->count == ANNOTATIONS_MAX)
         found->fault = "too many x-mcp-header";
     for (size_t i = 0; !found->fault && i < found->count; i++)
-        if (same_but_case(unquoted(found->names[i]), unquoted(name)))
+        if (hf_fold_same(unquoted(found->names[i]), unquoted(name)))
             found->fault = "the same x-mcp-header twice";
     if (!found->fault)
         found->names[found->count++] = name;
