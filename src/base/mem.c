@@ -19,6 +19,12 @@ void *hf_alloc(size_t size)
     return or_die(calloc(1, size ? size : 1), size);
 }
 
+void *hf_alloc_array(size_t count, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? or_die(NULL, SIZE_MAX) : hf_alloc(bytes);
+}
+
 void *hf_realloc(void *old, size_t size)
 {
     return or_die(realloc(old, size ? size : 1), size);

@@ -101,12 +101,3 @@ void hf_sha256(struct hf_span bytes, uint8_t ret_digest[HF_SHA256_SIZE])
     hf_sha256_feed(&hash, bytes);
     hf_sha256_end(&hash, ret_digest);
 }
-
-bool hf_digest_same(const uint8_t a[HF_SHA256_SIZE], const uint8_t b[HF_SHA256_SIZE])
-{
-    /* volatile: no compiler may find out that it could stop early */
-    volatile uint8_t difference = 0;
-    for (unsigned i = 0; i < HF_SHA256_SIZE; i++)
-        difference = (uint8_t)(difference | (a[i] ^ b[i]));
-    return difference == 0;
-}

@@ -8,6 +8,7 @@
 #define HF_BASE_SHA256_H
 
 #include <stdint.h>
+#include "base/secret.h"
 #include "base/span.h"
 
 enum { HF_SHA256_SIZE = 32 };
@@ -25,7 +26,9 @@ void hf_sha256_end(struct hf_sha256 *hash, uint8_t ret_digest[HF_SHA256_SIZE]);
 
 void hf_sha256(struct hf_span bytes, uint8_t ret_digest[HF_SHA256_SIZE]); /* all at once */
 
-/* In a time that does not depend on where they differ. */
-bool hf_digest_same(const uint8_t a[HF_SHA256_SIZE], const uint8_t b[HF_SHA256_SIZE]);
+static inline bool hf_digest_same(const uint8_t a[HF_SHA256_SIZE], const uint8_t b[HF_SHA256_SIZE])
+{
+    return hf_secret_same(a, b, HF_SHA256_SIZE);
+}
 
 #endif

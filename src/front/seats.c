@@ -2,6 +2,7 @@
 #include "front/seats.h"
 #include <assert.h>
 #include "base/hex.h"
+#include "base/secret.h"
 #include "base/mem.h"
 
 enum { FIRST_BUCKETS = 64 };
@@ -78,21 +79,13 @@ void hf_seats_touch(struct hf_seats *seats, struct hf_seat *seat, uint64_t now_m
     hf_list_push(&seats->by_use, &seat->link);
 }
 
-static bool same_id(const uint8_t *a, const uint8_t *b)
-{
-    unsigned differ = 0;
-    for (size_t i = 0; i < HF_SEAT_ID_BYTES; i++)
-        differ |= (unsigned)(a[i] ^ b[i]);
-    return differ == 0;
-}
-
 struct hf_seat *hf_seats_find(const struct hf_seats *seats, struct hf_span text)
 {
     uint8_t id[HF_SEAT_ID_BYTES];
     if (!hf_hex_read(text, id, sizeof id))
         return NULL;
     struct hf_seat *seat = *bucket_of(seats, id);
-    while (seat && !same_id(seat->id, id))
+    while (seat && !hf_secret_same(seat->id, id, sizeof id))
         seat = seat->next;
     return seat;
 }

@@ -1,8 +1,7 @@
 /* sessions.c - clients of the HTTP front: made by an initialize (or an SSE stream), bound to the
  * token and the door they came with, forgotten when they were not used for long. */
-#include <assert.h>
-#include <sys/random.h>
 #include "front/modern.h"
+#include "io/random.h"
 
 enum { IN_USE_MS = 60 * 1000 };
 
@@ -60,9 +59,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
     uint8_t id[HF_SEAT_ID_BYTES];
-    const ssize_t got = getrandom(id, sizeof id, 0);
-    assert(got == (ssize_t)sizeof id); /* so few bytes come whole, signals or not */
-    (void)got;
+    hf_random(id, sizeof id);
     struct hf_http_session *session = hf_new(struct hf_http_session);
     hf_link_init(&session->flush.link);
     hf_link_init(&session->in_modern);

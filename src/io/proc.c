@@ -19,7 +19,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "io/adopt.h"
 #include "io/guard_blob.h"
 #include "io/nofile.h"
+#include "io/random.h"
 
 /* The numbers are those of the guard's descriptors. */
 enum line { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, LINES };
@@ -332,8 +332,8 @@ static bool make_unread(struct hf_proc *proc, int server_end)
 
 static void make_mark(char mark[MARK_SIZE])
 {
-    unsigned char random[MARK_BYTES] = { 0 };
-    (void)!getrandom(random, sizeof random, 0);
+    unsigned char random[MARK_BYTES];
+    hf_random(random, sizeof random);
     int at = snprintf(mark, MARK_SIZE, HF_TREE_VARIABLE);
     for (int i = 0; i < MARK_BYTES; i++)
         at += snprintf(mark + at, (size_t)(MARK_SIZE - at), "%02x", random[i]);

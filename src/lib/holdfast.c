@@ -6,17 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include "backend/http.h"
 #include "backend/stdio.h"
 #include "core/check.h"
 #include "front/stdio.h"
 #include "io/adopt.h"
+#include "io/random.h"
 #include "io/shell.h"
 #include "lib/door.h"
 #include "ops/log.h"
-#include "ops/token.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
 /* Above the largest message that the options allow, with our id in it. */
@@ -202,13 +200,6 @@ static void on_turn(void *context)
 
 /* ---- life ---- */
 
-static uint64_t seed(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_nsec ^ ((uint64_t)now.tv_sec << 20) ^ ((uint64_t)getpid() << 44);
-}
-
 static void add_server(struct hf *hf, const struct hf_server_config *from)
 {
     struct hf_server_config *config = hf_new(struct hf_server_config);
@@ -222,11 +213,7 @@ static void add_server(struct hf *hf, const struct hf_server_config *from)
 struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
 {
     uint8_t secret[HF_SECRET_SIZE];
-    struct hf_err err;
-    if (!hf_random_bytes(secret, sizeof secret, &err)) {
-        (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
-        return NULL;
-    }
+    uint64_t seed;
     struct hf_loop *loop = hf_loop_new();
     if (!loop) {
         (void)snprintf(error, HF_ERROR_SIZE, "no event loop: %s", strerror(errno));
@@ -237,7 +224,9 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     hf->log_level = config->log_level;
     hf->log_format = config->log_format;
     hf->shell.loop = loop;
-    hf->shell.engine = hf_engine_new(&config->limits, seed());
+    hf_random(&seed, sizeof seed);
+    hf_random(secret, sizeof secret);
+    hf->shell.engine = hf_engine_new(&config->limits, seed);
     hf_engine_set_secret(hf->shell.engine, secret);
     hf->shell.pump = pump;
     hf_link_init(&hf->shell.dirty);

@@ -12,8 +12,6 @@
 
 enum { HF_TOKEN_TEXT_SIZE = 3 + 64 + 1 }; /* "hf_", hex digits, NUL */
 
-HF_MUST_CHECK bool hf_random_bytes(uint8_t *bytes, size_t size, struct hf_err *err);
-
 /* `ret_entry` gets the member of holdfast.tokens for it. */
 HF_MUST_CHECK bool hf_token_new(const char *name, char ret_token[HF_TOKEN_TEXT_SIZE],
                                 struct hf_buf *ret_entry, struct hf_err *err);

@@ -143,20 +143,44 @@ TEST(only_an_empty_buffer_over_the_mark_shrinks)
     hf_buf_done(&b);
 }
 
-TEST(content_of_our_own_over_the_maximum_ends_the_process)
+static void add_too_much(void)
 {
+    struct hf_buf b = buf_of(4);
+    hf_buf_add_str(&b, "hello");
+}
+
+/* So many that their bytes, counted in a size_t, would be few. */
+static void ask_for_too_many(void)
+{
+    uint64_t *numbers = hf_new_array(uint64_t, SIZE_MAX / sizeof(uint64_t) + 2);
+    hf_free(numbers);
+}
+
+static bool ends_the_process(void (*run)(void))
+{
+    int status = 0;
     fflush(stdout);
     const pid_t child = fork();
-    REQUIRE(child >= 0);
     if (child == 0) {
-        struct hf_buf b = buf_of(4);
         (void)!freopen("/dev/null", "w", stderr);
-        hf_buf_add_str(&b, "hello");
+        run();
         _exit(0);
     }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+           WTERMSIG(status) == SIGABRT;
+}
+
+TEST(content_of_our_own_over_the_maximum_ends_the_process)
+{
+    CHECK(ends_the_process(add_too_much));
+}
+
+TEST(an_array_of_more_bytes_than_can_be_counted_ends_the_process_instead_of_being_small)
+{
+    CHECK(ends_the_process(ask_for_too_many));
+    uint64_t *numbers = hf_new_array(uint64_t, 3);
+    CHECK(numbers[0] == 0 && numbers[2] == 0);
+    hf_free(numbers);
 }
 
 /* ---- list.h ---- */
