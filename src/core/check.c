@@ -189,7 +189,8 @@ static uint32_t count_waiting(struct check *c, const struct hf_slot *slot)
 static bool is_greeting(const struct hf_runtime *runtime)
 {
     const struct hf_remote *remote = &runtime->remote;
-    return runtime->is_remote && (remote->is_renewing || remote->is_correcting || remote->refusal);
+    return runtime->is_remote &&
+           (remote->is_renewing || remote->is_correcting || remote->refusal || remote->is_unclear);
 }
 
 static void check_waiting(struct check *c, const struct hf_slot *slot)

@@ -172,7 +172,8 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
     const uint32_t max = r->target->settings.max_in_flight;
     const bool has_room =
         child->is_remote ? !child->wire.is_greeting && !slot->current->remote.is_correcting &&
-                               !slot->current->remote.holds && !slot->current->remote.refusal
+                               !slot->current->remote.holds && !slot->current->remote.refusal &&
+                               !slot->current->remote.is_unclear
                          : hf_list_empty(&slot->current->out) &&
                                child->readable_end - child->read_total + 8192 < child->capacity;
     return has_room && !r->is_forbidden && !(max && slot->current->in_flight >= max) &&

@@ -130,7 +130,7 @@ static bool is_open(const struct hf_slot *slot)
     const struct hf_runtime *runtime = slot->current;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
            !runtime->remote.is_renewing && !runtime->remote.refusal &&
-           !runtime->remote.is_correcting && !runtime->remote.holds;
+           !runtime->remote.is_unclear && !runtime->remote.is_correcting && !runtime->remote.holds;
 }
 
 static bool has_place(const struct hf_slot *slot)

@@ -225,6 +225,7 @@ static bool is_refusal_confirmed(const struct hf_remote *remote)
 static void session_is_gone(struct hf_runtime *runtime, int status)
 {
     struct hf_remote *remote = &runtime->remote;
+    remote->is_unclear = false;
     remote->lost_session = remote->session;
     remote->lost_form = remote->stranger.session == remote->session ? remote->stranger.form
                                                                     : (struct hf_form) { 0 };
@@ -254,6 +255,9 @@ static void review(struct hf_runtime *runtime)
         return;
     const int met = remote->known.status, heard = remote->listen_refusal;
     remote->listen_refusal = 0;
+    if (remote->is_unclear)
+        hf_slot_mark(runtime->slot);
+    remote->is_unclear = false;
     const bool is_sure = met && (met == 404 || met == heard);
     const bool is_hurt = heard && is_session && runtime->machine.state == HF_RUNTIME_LIVE;
     if (is_hurt && !remote->refusal && (is_sure || remote->known.form.status)) {
@@ -336,6 +340,7 @@ void hf_remote_call_refused(struct hf_runtime *runtime, int status)
     if (status < 400 || status >= 500 || status == 429 || !is_session || remote->is_renewing ||
         runtime->machine.state != HF_RUNTIME_LIVE || was_renewed_lately(runtime))
         return;
+    runtime->remote.is_unclear = true;
     hf_remote_stream_refused(runtime, status);
 }
 

@@ -93,6 +93,7 @@ struct hf_remote { /* what only a runtime with a remote server has */
     char *listen_id;   /* last event of the server's own stream */
     unsigned listen_failures;
     int listen_refusal; /* the status with which it was last refused; 0: it was not */
+    bool is_unclear;    /* a call was instead: others wait until it is known if this is served */
     struct hf_timer listen_again;
     bool was_lost; /* drains for as long as its answers take, unless it is switched off */
 };
