@@ -8,7 +8,12 @@
 #include "base/url.h"
 #include "wire/sse.h"
 
-enum { CONNECT_MS = 10000, HEADER_LINE_MAX = 64 * 1024, MOVES_MAX = 5 };
+enum {
+    CONNECT_MS = 10000,
+    HEADER_LINE_MAX = 64 * 1024,
+    MOVES_MAX = 5,
+    STILL_MS = 500, /* without a byte, before an answer counts that nothing says is at its end */
+};
 
 struct hf_distant {
     struct hf_flush flush; /* freed like everybody else on the loop */
@@ -20,6 +25,7 @@ struct hf_distant {
     char **headers; /* of the config, "Name: value" */
     size_t message_max;
     struct hf_link exchanges;
+    struct hf_alarm still; /* looks at the exchanges that have begun to say something */
 };
 
 struct exchange { /* one post on its way */
@@ -35,7 +41,9 @@ struct exchange { /* one post on its way */
     bool is_error;  /* its status says that something went wrong: its body is told at its end */
     bool may_move;  /* a redirect is followed */
     char *moved_to; /* it was told to */
+    bool is_told;   /* its answer was taken before its end */
     int64_t retry_after_ms;
+    uint64_t heard_ms; /* its last byte, if an answer may stand in what is not told; 0: no */
 };
 
 /* ---- what comes back ---- */
@@ -173,14 +181,28 @@ static void take_events(struct exchange *exchange, struct hf_span bytes)
     }
 }
 
+/* The alarm is only set if it is not: one that rings too soon sets itself again. So the answers of
+ * a busy server cost one now and then, and not one each. */
+static void note_heard(struct exchange *exchange)
+{
+    struct hf_distant *distant = exchange->distant;
+    exchange->heard_ms = hf_shell_now(distant->shell);
+    if (!distant->still.timer.at_ms)
+        hf_alarm_set(&distant->still, exchange->heard_ms + STILL_MS);
+}
+
 static void on_bytes(void *context, struct hf_span bytes)
 {
     struct exchange *exchange = context;
-    if (exchange->moved_to)
+    if (exchange->moved_to || exchange->is_told)
         return;
     if (exchange->sse)
         take_events(exchange, bytes);
-    if (!exchange->post || (exchange->sse && !exchange->is_error))
+    if (!exchange->post)
+        return;
+    if (!exchange->is_error && !(exchange->sse && hf_sse_is_between(exchange->sse)))
+        note_heard(exchange);
+    if (exchange->sse && !exchange->is_error)
         return;
     if (!exchange->is_over_limit && hf_buf_try_add(&exchange->body, bytes))
         return;
@@ -209,6 +231,44 @@ static void take_rest(struct exchange *exchange, bool is_whole)
         hf_post_message_over(exchange->post, &exchange->skim, now);
     else if (body.n && (is_whole || hf_json_is_complete(body)))
         hf_post_message(exchange->post, body, now);
+}
+
+/* The server says no more and does not end what it said either. If that is the answer, the call has
+ * run and is over: nobody gains from waiting for a last chunk, a byte or a blank line. What comes
+ * then has as long as every stream has after its answer. */
+static void take_still(struct exchange *exchange)
+{
+    const struct hf_span body = hf_buf_span(&exchange->body);
+    const struct hf_span text = exchange->sse               ? hf_sse_begun(exchange->sse)
+                                : hf_json_is_complete(body) ? body
+                                                            : HF_SPAN("");
+    exchange->heard_ms = 0;
+    if (exchange->is_over_limit || text.n == 0 || !hf_post_is_answer(exchange->post, text))
+        return;
+    exchange->is_told = !exchange->sse;
+    take_rest(exchange, true);
+    hf_shell_pump(exchange->distant->shell);
+}
+
+static void on_still(void *context)
+{
+    struct hf_distant *distant = context;
+    const uint64_t now_ms = hf_shell_now(distant->shell);
+    uint64_t next_ms = 0;
+    struct exchange *exchange, *still = NULL;
+    HF_LIST_EACH (exchange, &distant->exchanges, struct exchange, link) {
+        if (!exchange->heard_ms || !exchange->post || !exchange->fetch)
+            continue;
+        const uint64_t at_ms = exchange->heard_ms + STILL_MS;
+        if (!still && at_ms <= now_ms)
+            still = exchange;
+        else if (!next_ms || at_ms < next_ms)
+            next_ms = at_ms;
+    }
+    if (next_ms)
+        hf_alarm_set(&distant->still, next_ms);
+    if (still) /* one at a time: whatever comes of it may end others, and this runtime too */
+        take_still(still);
 }
 
 /* With what tells whether it came as it was sent, and to its end. */
@@ -251,7 +311,8 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     const struct hf_now now = hf_shell_time(shell);
     const struct hf_fetch *fetch = exchange->fetch;
     exchange->fetch = NULL;
-    take_rest(exchange, end->is_whole);
+    if (!exchange->is_told)
+        take_rest(exchange, end->is_whole);
     struct hf_post_end over = {
         .sent = end->sent,
         .status = end->status,
@@ -371,6 +432,7 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
     struct hf_distant *distant = hf_new(struct hf_distant);
     hf_link_init(&distant->flush.link);
     hf_link_init(&distant->exchanges);
+    hf_alarm_init(&distant->still, shell->loop, on_still, distant);
     distant->shell = shell;
     distant->runtime = runtime;
     distant->url = hf_strdup(config->url);
@@ -398,6 +460,7 @@ void hf_distant_free(struct hf_distant *distant)
 {
     if (!distant)
         return;
+    hf_alarm_set(&distant->still, 0);
     hf_peer_free(distant->peer); /* tells nobody of what it aborts */
     struct exchange *exchange;
     HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct exchange, link)

@@ -237,6 +237,8 @@ struct hf_post_request { /* good while HF_DO_POST is performed */
 void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request);
 struct hf_runtime *hf_post_runtime(const struct hf_post *post);
 bool hf_post_is_answered(const struct hf_post *post); /* its end says nothing more */
+/* Whether `text`, of which nobody can tell that it is all, answers what was posted. */
+bool hf_post_is_answer(struct hf_post *post, struct hf_span text);
 void *hf_post_shell(const struct hf_post *post);
 void hf_post_set_shell(struct hf_post *post, void *shell);
 

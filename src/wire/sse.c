@@ -275,13 +275,16 @@ enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct h
     return HF_SSE_NONE;
 }
 
+struct hf_span hf_sse_begun(const struct hf_sse *sse)
+{
+    const bool is_begun = sse->has_data && !sse->is_over && !sse->is_reported;
+    const bool counts = is_begun && hf_json_is_complete(hf_buf_span(&sse->data));
+    return counts ? hf_buf_span(&sse->data) : HF_SPAN("");
+}
+
 enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret)
 {
-    if (sse->is_reported)
-        forget_event(sse);
-    if (!sse->has_data || sse->is_over || !hf_json_is_complete(hf_buf_span(&sse->data)))
-        return HF_SSE_NONE;
-    return end_event(sse, ret);
+    return hf_sse_begun(sse).n ? end_event(sse, ret) : HF_SSE_NONE;
 }
 
 bool hf_sse_is_between(const struct hf_sse *sse)

@@ -37,6 +37,9 @@ void hf_sse_free(struct hf_sse *sse); /* NULL accepted */
  * it also reports events without data when they carry an id or a retry: they make a stream
  * resumable. `ret` is filled for OVER too, and untouched for NONE. */
 enum hf_sse_kind hf_sse_next(struct hf_sse *sse, struct hf_span *bytes, struct hf_sse_event *ret);
+/* The data of the event that has begun and not ended, if it is a complete JSON text; else n == 0.
+ */
+struct hf_span hf_sse_begun(const struct hf_sse *sse);
 /* The stream has ended: what it ended in, if that counts as an event. Never OVER. */
 enum hf_sse_kind hf_sse_end(struct hf_sse *sse, struct hf_sse_event *ret);
 /* Whether nothing was begun that has not been told: only then has a stream said all it wanted. */

@@ -96,6 +96,30 @@ for (const [name, bytes] of Object.entries(ODD_BODIES)) {
   });
 }
 
+const UNENDED_BODIES = {
+  the_last_chunk: (x) => JSON_HEAD('Transfer-Encoding: chunked') + chunk(answer(x)),
+  a_byte_of_its_content_length: (x) => JSON_HEAD(`Content-Length: ${Buffer.byteLength(answer(x)) + 1}`) + answer(x),
+  the_blank_line_of_its_event: (x) => head('text/event-stream', 'Transfer-Encoding: chunked') + chunk(`data: ${answer(x)}\n`),
+  the_end_of_the_line_of_its_event: (x) => head('text/event-stream', 'Transfer-Encoding: chunked') + chunk(`data: ${answer(x)}`),
+};
+
+for (const [name, bytes] of Object.entries(UNENDED_BODIES)) {
+  test(`an_answer_over_http_counts_while_its_connection_stays_open_without_${name}`, async (t) => {
+    const server = await httpServer(t);
+    const hf = await connectedTo(t, server);
+    server.front = (x) => {
+      if (x.message.method !== 'tools/call') return false;
+      server.effects.push(x.message.params.arguments.key);
+      x.response.socket.write(bytes(x));
+      return true;
+    };
+    assert.equal(textOf(await hf.call('pay', { key: 'k' })), 'paid k');
+    assert.equal(textOf(await hf.call('pay', { key: 'l' })), 'paid l');
+    assert.deepEqual([server.ran('k'), server.ran('l')], [1, 1]);
+    await hf.finish();
+  });
+}
+
 const LOST_POSTS = {
   closed_without_an_answer: (x) => x.response.socket.destroy(),
   answered_with_500: (x) => x.status(500, { body: 'oops' }),

@@ -372,6 +372,14 @@ enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
     return reading;
 }
 
+bool hf_post_is_answer(struct hf_post *post, struct hf_span text)
+{
+    const struct hf_body body = { .text = text };
+    struct hf_span answer;
+    const enum hf_reading reading = hf_post_read(post, &body, &answer);
+    return reading == HF_READ_RESULT || reading == HF_READ_ERROR;
+}
+
 /* Of a stream: if that is all that it says, it may mean that the session is not known. */
 static void note_to_nobody(struct hf_post *post, struct hf_span text)
 {
