@@ -202,6 +202,7 @@ void hf_seam_free_answer(struct hf_kept_answer *kept); /* NULL accepted */
 
 /* wait.c */
 void hf_call_arm(struct hf_call *call);                   /* for the nearest of its deadlines */
+bool hf_slot_is_full(const struct hf_slot *slot);         /* connected, and at its maxInFlight */
 void hf_call_stop_clock(struct hf_call *call, bool stop); /* of callTimeoutMs, or let it go on */
 void hf_call_arrive(struct hf_call *call, struct hf_slot *slot);
 void hf_call_wait(struct hf_call *call);                    /* joins its client's turn, by age */
@@ -339,6 +340,8 @@ bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes);
 void hf_park_keep(struct hf_park *park, size_t bytes);
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
 void hf_park_gather(struct hf_park *park); /* if there is something to be asked */
+/* One of its asks has ended because nobody came: with the last of them its clock runs on. */
+void hf_park_unanswered(struct hf_park *park);
 void hf_park_rearm(struct hf_park *park);
 /* Asks: `requests` are the members of inputRequests. */
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
@@ -399,9 +402,11 @@ void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struc
 void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg);
 void hf_asks_send_early(struct hf_session *session); /* it has said `initialized` */
 void hf_ask_timer(struct hf_ask *ask);
+void hf_ask_arm(struct hf_ask *ask); /* its time runs from since_ms on */
 void hf_asks_drop(struct hf_runtime *runtime);
 void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
 void hf_ask_end(struct hf_ask *ask);
+extern const char hf_not_declared[]; /* said of what a client cannot be asked */
 void hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
 
 /* upward.c: what servers send */

@@ -331,7 +331,7 @@ struct hf_ask {
     uint64_t id;     /* towards the client */
     char *server_id; /* raw */
     uint64_t since_ms;
-    struct hf_timer timer; /* of a legacy client: it is not waited for any longer */
+    struct hf_timer timer; /* its client is not waited for any longer */
     /* of a modern client's call: it goes into a round of its park, and is in no session */
     struct hf_park *park; /* NULL: a legacy client was asked */
     struct hf_link in_park;

@@ -215,6 +215,20 @@ TEST(max_in_flight_is_a_bound_and_the_next_goes_when_one_ends)
     world_end(s.w);
 }
 
+TEST(a_call_that_found_no_place_in_time_is_told_that_its_server_was_busy)
+{
+    struct hf_settings settings = default_settings();
+    settings.max_in_flight = 1;
+    struct scene s = scene_of(settings);
+    client_calls(s.client, 1, "echo");
+    client_calls(s.client, 2, "echo");
+    advance(s.w, settings.wait_ms);
+    CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
+    CHECK(error_says(s.client, 2, "it was busy with other calls"));
+    CHECK(!error_says(s.client, 2, "starting"));
+    world_end(s.w);
+}
+
 TEST(clients_take_turns_however_many_calls_one_of_them_has)
 {
     struct hf_settings settings = default_settings();

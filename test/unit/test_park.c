@@ -510,3 +510,76 @@ TEST(prompts_and_resources_are_parked_and_continued_like_tools)
         world_end(w);
     }
 }
+
+/* ---- a client that does not come back ---- */
+
+static struct scene narrow_scene(void)
+{
+    struct hf_settings settings = default_settings();
+    settings.max_in_flight = 1;
+    settings.ask_ms = 1500;
+    settings.call_timeout_ms = 5000;
+    return modern_scene_of(settings, usual_limits());
+}
+
+TEST(what_a_modern_client_does_not_answer_in_ask_ms_is_an_error_to_the_server_which_goes_on)
+{
+    struct scene s = narrow_scene();
+    park_one(&s);
+    calls(s.client, 0, 2, CAN, "");
+    advance(s.w, 1499);
+    CHECK(times_told(s.first, 501) == 0);
+    advance(s.w, 1);
+    CHECK(times_told(s.first, 501) == 1 && span_has(told(s.first, 501), "askMs"));
+    child_answers(s.first, CALL, RESULT);
+    CHECK(child_got(s.first, CALL) == 2);
+    retries(s.client, 3, state_in(s.client, 1), YES);
+    CHECK(is_complete(s.client, 3) && times_told(s.first, 501) == 1);
+    world_end(s.w);
+}
+
+TEST(after_ask_ms_the_clock_of_a_parked_call_runs_on)
+{
+    struct scene s = narrow_scene();
+    park_one(&s);
+    advance(s.w, 1500);
+    advance(s.w, 4000);
+    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    advance(s.w, 1000);
+    CHECK(child_got(s.first, "notifications/cancelled") == 1);
+    retries(s.client, 2, state_in(s.client, 1), YES);
+    CHECK(error_of(s.client, 2) == -31002);
+    world_end(s.w);
+}
+
+TEST(what_a_server_asks_again_of_a_client_that_stays_away_has_ask_ms_too)
+{
+    struct scene s = narrow_scene();
+    park_one(&s);
+    advance(s.w, 1000);
+    asks_form(s.first, 502);
+    advance(s.w, 1499);
+    CHECK(times_told(s.first, 501) == 1 && times_told(s.first, 502) == 0);
+    advance(s.w, 1);
+    CHECK(times_told(s.first, 502) == 1 && span_has(told(s.first, 502), "askMs"));
+    world_end(s.w);
+}
+
+TEST(ones_own_server_waits_for_the_answer_to_its_question_as_long_as_the_call_is_kept)
+{
+    struct hf_settings settings = default_settings();
+    settings.isolation = HF_ISOLATION_SESSION;
+    settings.ask_ms = 1500;
+    struct scene s = { .w = world_new_with(usual_limits()) };
+    s.server = add_server(s.w, "s", settings);
+    settle(s.w);
+    s.client = open_client(s.w, s.server);
+    calls(s.client, 0, 1, CAN, "");
+    s.first = newest_child(s.w, s.server);
+    asks_form(s.first, 501);
+    advance(s.w, GATHER_MS);
+    REQUIRE(is_question(s.client, 1));
+    advance(s.w, PARK_MS - 1000);
+    CHECK(times_told(s.first, 501) == 0);
+    world_end(s.w);
+}

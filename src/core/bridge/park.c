@@ -263,8 +263,7 @@ void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses
         if (ask->round != round)
             continue;
         if (ask->is_refused) {
-            hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601,
-                          "the client did not declare this capability");
+            hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
         } else {
             struct hf_buf draft = hf_draft();
             hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
@@ -297,6 +296,8 @@ static void ask_round(struct hf_park *park)
         if (ask->round)
             continue;
         ask->round = number;
+        ask->since_ms = park->session->engine->now_ms;
+        hf_ask_arm(ask);
         if (ask->is_refused)
             continue;
         if (hf_buf_len(&requests))
@@ -325,6 +326,17 @@ void hf_park_gather(struct hf_park *park)
         return;
     park->is_gathering = true;
     hf_timer_set(&engine->timers, &park->timer, engine->now_ms + GATHER_MS);
+}
+
+void hf_park_unanswered(struct hf_park *park)
+{
+    const struct hf_ask *ask;
+    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+        if (ask->round)
+            return;
+    }
+    if (park->call && park->call->stage == HF_CALL_SENT)
+        hf_call_stop_clock(park->call, false);
 }
 
 void hf_park_timer(struct hf_park *park)

@@ -95,6 +95,10 @@ static void add_ask(struct hf_call *call, const struct hf_method *method, const 
     ask->request = ask->is_refused ? NULL : request_of(method, msg->params);
     hf_park_keep(park, sizeof *ask + msg->text.n);
     hf_link_init(&ask->in_session);
+    hf_timer_init(&ask->timer, HF_TIMER_ASK, ask);
+    ask->since_ms = call->engine->now_ms;
+    if (hf_park_is_asked(park)) /* else its time begins when it is asked, in a moment */
+        hf_ask_arm(ask);
     hf_list_push(&park->asks, &ask->in_park);
     hf_list_push(&call->runtime->asks, &ask->in_runtime);
     call->runtime->ask_count++;

@@ -207,6 +207,14 @@ void hf_call_take_back(struct hf_call *call, struct hf_span reason)
     call->is_cancelled = true;
 }
 
+static const char *why_not_sent(const struct hf_call *call)
+{
+    const struct hf_server *server = call->slot->server;
+    if (hf_slot_is_full(call->slot))
+        return "it was busy with other calls, as many as its maxInFlight allows";
+    return server->reason[0] ? server->reason : "it is starting";
+}
+
 void hf_call_timer(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
@@ -260,9 +268,7 @@ void hf_call_timer(struct hf_call *call)
     hf_call_fail(call, HF_ERROR_UNAVAILABLE, out_of_time ? "timeout" : "wait_over",
                  "The server \"%s\" was not available in time%s; the call was never sent and is "
                  "safe to send again.",
-                 name,
-                 hf_because(engine, call->slot->server->reason[0] ? call->slot->server->reason
-                                                                  : "it is starting"));
+                 name, hf_because(engine, why_not_sent(call)));
 }
 
 /* ---- out and back ---- */

@@ -119,10 +119,10 @@ void hf_call_stop_clock(struct hf_call *call, bool stop)
 
 /* ---- dispatching ---- */
 
-static bool is_full(const struct hf_slot *slot)
+bool hf_slot_is_full(const struct hf_slot *slot)
 {
     const uint32_t max = slot->server->settings.max_in_flight;
-    return max && slot->current->in_flight >= max;
+    return max && slot->current && slot->current->in_flight >= max;
 }
 
 static bool is_open(const struct hf_slot *slot)
@@ -135,7 +135,7 @@ static bool is_open(const struct hf_slot *slot)
 
 static bool has_place(const struct hf_slot *slot)
 {
-    return is_open(slot) && !is_full(slot);
+    return is_open(slot) && !hf_slot_is_full(slot);
 }
 
 /* A server that keeps state in memory lost it: its client must know before anything else runs. */

@@ -71,6 +71,8 @@ static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *o
 
 /* ---- requests to clients ---- */
 
+const char hf_not_declared[] = "the client did not declare this capability";
+
 /* What a request needs that goes beyond the plain kind must have been declared by name. */
 static bool has_kind(struct hf_span capability, struct hf_span params)
 {
@@ -165,6 +167,12 @@ void hf_asks_drop(struct hf_runtime *runtime)
 
 /* ---- how long it has ---- */
 
+/* One that is asked within a call of its own hears of it by that. */
+static bool is_deaf(const struct hf_ask *ask)
+{
+    return !ask->park && !is_early(ask) && ask->session->hearing != HF_HEARS;
+}
+
 /* Until when its client, that hears nothing now, may take to open a stream. */
 static uint64_t deaf_until(const struct hf_ask *ask)
 {
@@ -174,7 +182,7 @@ static uint64_t deaf_until(const struct hf_ask *ask)
     return session->initialized_ms + OPENS_WITHIN_MS;
 }
 
-static void arm(struct hf_ask *ask)
+void hf_ask_arm(struct hf_ask *ask)
 {
     struct hf_engine *engine = ask->runtime->server->engine;
     const struct hf_settings *settings = &ask->runtime->server->settings;
@@ -183,7 +191,7 @@ static void arm(struct hf_ask *ask)
         at = ask->since_ms + settings->list_wait_ms;
     else if (!ask->runtime->slot->owner)
         at = ask->since_ms + settings->ask_ms;
-    if (!is_early(ask) && ask->session->hearing != HF_HEARS) {
+    if (is_deaf(ask)) {
         const uint64_t until = deaf_until(ask);
         at = !at || until < at ? until : at;
     }
@@ -192,13 +200,18 @@ static void arm(struct hf_ask *ask)
 
 void hf_ask_timer(struct hf_ask *ask)
 {
-    const bool is_deaf = ask->session->hearing != HF_HEARS;
-    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603,
-                  is_early(ask) ? "the client has not finished its introduction (listWaitMs)"
-                  : is_deaf     ? "the client has no open stream on which it could be asked"
-                                : "the client did not answer this request in time (askMs)");
+    struct hf_park *park = ask->park;
+    if (ask->is_refused)
+        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
+    else
+        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603,
+                      is_early(ask)  ? "the client has not finished its introduction (listWaitMs)"
+                      : is_deaf(ask) ? "the client has no open stream on which it could be asked"
+                                     : "the client did not answer this request in time (askMs)");
     withdraw(ask);
     hf_ask_end(ask);
+    if (park)
+        hf_park_unanswered(park);
 }
 
 bool hf_session_is_asked(const struct hf_session *session)
@@ -214,7 +227,7 @@ void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struc
     session->hearing = hearing;
     struct hf_ask *ask;
     HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
-        arm(ask);
+        hf_ask_arm(ask);
     }
 }
 
@@ -227,7 +240,7 @@ static void send(struct hf_ask *ask, struct hf_span text, struct hf_span id)
     if (ask->method == HF_METHOD_ROOTS)
         runtime->roots_of = ask->session->number;
     ask->since_ms = engine->now_ms;
-    arm(ask);
+    hf_ask_arm(ask);
     pause_clocks(runtime, ask->session, true);
     struct hf_buf draft = hf_draft();
     hf_buf_add_u64(&draft, ask->id);
@@ -265,7 +278,7 @@ void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struc
     if (session->has_initialized && hf_park_asked(runtime, origin, session, method, msg))
         return;
     if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
-        hf_tell_error(runtime, msg->id, -32601, "the client did not declare this capability");
+        hf_tell_error(runtime, msg->id, -32601, hf_not_declared);
         return;
     }
     struct hf_ask *ask = hf_new(struct hf_ask);
@@ -287,7 +300,7 @@ void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struc
     ask->request = hf_span_dup(msg->text);
     hf_session_keep(session, strlen(ask->request));
     ask->since_ms = engine->now_ms;
-    arm(ask);
+    hf_ask_arm(ask);
 }
 
 void hf_asks_send_early(struct hf_session *session)
