@@ -166,6 +166,13 @@ TEST(a_new_session_refused_on_its_first_use_is_a_loss_and_not_another_renewal)
     world_end(s.w);
 }
 
+static void refuse_pings(const struct scene *s)
+{
+    for (size_t i = 0; i < exchanges(s->w, "ping"); i++)
+        if (nth_exchange(s->w, "ping", i)->post)
+            exchange_fails(nth_exchange(s->w, "ping", i), 404);
+}
+
 TEST(a_server_that_refuses_one_of_its_lists_again_and_again_is_not_renewed_without_end)
 {
     struct scene s = remote_scene();
@@ -189,6 +196,8 @@ TEST(a_server_that_refuses_one_of_its_lists_again_and_again_is_not_renewed_witho
             exchange_answers(last_exchange(s.w, "tools/list"), "{\"tools\":[]}");
         } else if (open_exchanges(s.w, "prompts/list")) {
             exchange_fails(last_exchange(s.w, "prompts/list"), 404);
+        } else if (open_exchanges(s.w, "ping")) { /* so do our questions whether it is known */
+            refuse_pings(&s);
         }
     }
     CHECK(exchanges(s.w, "initialize") < 8);
