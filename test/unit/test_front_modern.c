@@ -424,6 +424,10 @@ TEST(what_is_wrong_with_the_request_as_such_has_a_status_and_our_own_errors_have
     pass(f, 0);
     x = say_call(f);
     CHECK(x->status == 200 && has(x, "-31003") == 1);
+    x = say(
+        f, JSON ACCEPT VERSION METHOD "prompts/get\r\nMcp-Name: p\r\n",
+        ASK("6", "prompts/get", "\"name\":\"p\"," META(MODERN))); /* as an error, not a result */
+    CHECK(x->status == 200 && has(x, "\"id\":6,\"error\":{\"code\":-31003,") == 1);
     front_end(f);
 }
 
