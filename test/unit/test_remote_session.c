@@ -354,6 +354,24 @@ TEST(a_renewal_of_a_runtime_that_was_replaced_or_switched_off_wants_no_credentia
     }
 }
 
+TEST(what_befalls_a_renewal_of_a_runtime_that_was_replaced_is_not_held_against_the_new_one)
+{
+    struct scene s = scene_with_calls(2);
+    exchange_head(nth_exchange(s.w, CALL, 0), 200, true);
+    http_of(&s)->by_hand = true;
+    exchange_fails(nth_exchange(s.w, CALL, 1), 404);
+    exchange_fails(last_exchange(s.w, "ping"), 404);
+    struct exchange *hello = last_exchange(s.w, "initialize");
+    http_of(&s)->by_hand = false;
+    operate(s.w, s.server, HF_OP_RESTART);
+    CHECK(status_of(s.server).generation == 2 && IS(s.server, CONNECTED));
+    exchange_fails_for(hello, 503, 60000);
+    CHECK(!reason_says(s.server, "503"));
+    exchange_breaks(last_exchange(s.w, CALL), HF_SENT_NOTHING); /* now the new one is lost */
+    CHECK(status_of(s.server).generation == 3 && IS(s.server, CONNECTED)); /* and did not wait */
+    world_end(s.w);
+}
+
 /* ---- what a new session is given back ---- */
 
 TEST(after_a_renewal_lists_are_fetched_again_and_only_a_difference_is_news)
