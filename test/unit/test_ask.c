@@ -352,6 +352,24 @@ TEST(the_oldest_call_of_a_gone_client_makes_room_when_somebody_waits_and_not_bef
     world_end(n.w);
 }
 
+TEST(a_call_that_is_being_served_is_not_ended_by_wait_ms_when_its_client_has_been_gone_for_gone_ms)
+{
+    struct hf_settings settings = default_settings();
+    settings.wait_ms = settings.gone_ms / 2;
+    struct narrow n = { .w = world_new() };
+    n.server = add_server(n.w, "s", settings);
+    settle(n.w);
+    n.a = greeted_client(n.w, n.server);
+    n.child = newest_child(n.w, n.server);
+    client_calls_via(n.a, 11, 1, "echo");
+    client_via_gone(n.a, 11);
+    advance(n.w, settings.gone_ms);
+    CHECK(answers_via(n.a, 11) == 0 && child_got(n.child, "notifications/cancelled") == 0);
+    child_answers(n.child, "tools/call", "{\"content\":[]}");
+    CHECK(answers_via(n.a, 11) == 1 && has_result(n.a, 1));
+    world_end(n.w);
+}
+
 TEST(a_call_waits_for_gone_ms_and_takes_the_place_then_unless_the_client_comes_back)
 {
     for (int is_back = 0; is_back < 2; is_back++) {
