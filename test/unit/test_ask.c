@@ -397,6 +397,30 @@ TEST(a_call_waits_for_gone_ms_and_takes_the_place_then_unless_the_client_comes_b
     }
 }
 
+TEST(a_client_that_goes_while_its_call_is_half_written_loses_the_place_after_gone_ms_too)
+{
+    struct hf_settings settings = default_settings();
+    settings.max_in_flight = 1;
+    struct narrow n = { .w = world_new() };
+    n.server = add_server(n.w, "s", settings);
+    settle(n.w);
+    n.a = greeted_client(n.w, n.server);
+    n.b = greeted_client(n.w, n.server);
+    n.child = newest_child(n.w, n.server);
+    n.child->manners.reads_nothing = true;
+    n.child->manners.pipe_capacity = 40;
+    client_calls_via(n.a, 11, 1, "echo");
+    client_calls(n.b, 1, "echo");
+    client_via_gone(n.a, 11);
+    n.child->manners.reads_nothing = false;
+    settle(n.w);
+    advance(n.w, 29999);
+    CHECK(child_got(n.child, "tools/call") == 1 && answers_via(n.a, 11) == 0);
+    advance(n.w, 1);
+    CHECK(child_got(n.child, "tools/call") == 2 && answers_via(n.a, 11) == 1);
+    world_end(n.w);
+}
+
 TEST(the_calls_of_a_gone_client_do_not_make_it_a_second_candidate)
 {
     struct narrow n = narrow(0);
