@@ -34,6 +34,12 @@ const ODD_LINES = {
   an_id_that_stands_twice: ['{"jsonrpc":"2.0","id":7,"result":RESULT,"id":ID}'],
   a_batch_of_one: ['[{"id":ID,"result":RESULT}]'],
   words_behind_it: ['{"jsonrpc":"2.0","id":ID,"result":RESULT} done'],
+  words_before_it: ['DEBUG done {"jsonrpc":"2.0","id":ID,"result":RESULT}'],
+  words_in_brackets_before_it: ['[INFO] {pay} done: {"jsonrpc":"2.0","id":ID,"result":RESULT}.'],
+  a_NUL_before_it: ['\u0000{"jsonrpc":"2.0","id":ID,"result":RESULT}'],
+  a_message_that_was_cut_before_it: ['{"jsonrpc":"2.0","method":"notifications/mess{"jsonrpc":"2.0","id":ID,"result":RESULT}'],
+  a_log_line_in_words_with_the_id_and_a_result: ['INFO done {"id":ID,"result":"ok"}', '{"jsonrpc":"2.0","id":ID,"result":RESULT}'],
+  a_log_line_in_words_with_the_request: ['got {"jsonrpc":"2.0","id":ID,"method":"tools/call"}', '{"jsonrpc":"2.0","id":ID,"result":RESULT}'],
 };
 
 for (const [name, said] of Object.entries(ODD_LINES)) {
@@ -45,16 +51,18 @@ for (const [name, said] of Object.entries(ODD_LINES)) {
   });
 }
 
-test('two_answers_glued_into_one_line_go_each_to_its_call', async (t) => {
-  const hf = await oddServer(t);
-  const first = hf.call('odd', { key: 'a' });
-  const glued = '{"jsonrpc":"2.0","id":ID0,"result":RESULT}{"jsonrpc":"2.0","id":ID1,"result":RESULT}';
-  const second = hf.call('odd', { key: 'b', lines: [glued] });
-  assert.equal(textOf(await first), 'did b');
-  assert.equal(textOf(await second), 'did b');
-  assert.deepEqual([hf.ran('a'), hf.ran('b')], [1, 1]);
-  await hf.finish();
-});
+for (const [name, glue] of Object.entries({ nothing: '', a_comma: ',', words: ' DEBUG done ' })) {
+  test(`two_answers_in_one_line_with_${name}_between_them_go_each_to_its_call`, async (t) => {
+    const hf = await oddServer(t);
+    const first = hf.call('odd', { key: 'a' });
+    const glued = `{"jsonrpc":"2.0","id":ID0,"result":RESULT}${glue}{"jsonrpc":"2.0","id":ID1,"result":RESULT}`;
+    const second = hf.call('odd', { key: 'b', lines: [glued] });
+    assert.equal(textOf(await first), 'did b');
+    assert.equal(textOf(await second), 'did b');
+    assert.deepEqual([hf.ran('a'), hf.ran('b')], [1, 1]);
+    await hf.finish();
+  });
+}
 
 test('an_answer_with_neither_result_nor_error_is_an_unknown_outcome_and_runs_once', async (t) => {
   const hf = await oddServer(t);

@@ -17,6 +17,11 @@ TEST(an_answer_that_is_oddly_written_is_passed_on_as_it_should_have_been)
         "[{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":1}}]",
         "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":1}} done.",
         "{\"level\":\"info\"}{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":1}}",
+        "DEBUG done {\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":1}}",
+        "[INFO] {pay} {} done: {\"jsonrpc\":2,\"id\":\"%.*s\",\"result\":{\"x\":1}}.",
+        "{\"jsonrpc\":\"2.0\",\"me{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"x\":1}}",
+        "{{{{{{{{}}}}}}}} {}{}{}{}{}{}{}{}{\"a\":{}}{\"jsonrpc\":\"2.0\",\"id\":%.*s,"
+        "\"result\":{\"x\":1}}",
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct scene s = scene();
@@ -58,6 +63,10 @@ TEST(a_log_line_with_the_id_of_a_call_is_noise_and_the_answer_behind_it_counts)
         "{\"id\":%.*s,\"error\":null}",
         "{\"id\":%.*s,\"took\":1.5,",
         "{\"id\":%.*s,\"method\":\"GET\",\"result\":200}",
+        "INFO done {\"id\":%.*s,\"result\":\"ok\"}",
+        "WARN {\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":\"declined, trying again\"}",
+        "got {\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"tools/call\",\"result\":1}",
+        "sent {\"response\":{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}}",
     };
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         struct scene s = scene();
@@ -74,7 +83,7 @@ TEST(a_log_line_with_the_id_of_a_call_is_noise_and_the_answer_behind_it_counts)
 
 TEST(two_answers_on_one_line_go_each_to_its_call)
 {
-    static const char *const between[] = { "", "  ", "[]", "{}" };
+    static const char *const between[] = { "", "  ", "[]", "{}", "[],", " and " };
     for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
         struct scene s = scene();
         client_calls(s.client, 1, "echo");

@@ -5,6 +5,9 @@
  * unreadable, and its client is told so. */
 #include <stdio.h>
 #include "core/state.h"
+#include "wire/scan.h"
+
+enum { BRACES_MAX = 8 }; /* of one line, that are looked behind in vain */
 
 static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
 {
@@ -315,18 +318,61 @@ static bool take_text(struct hf_runtime *runtime, struct hf_call *origin, struct
     return true;
 }
 
+/* Among words it must say all that makes an answer: a log line may well tell of an id and of a
+ * result. */
+static bool is_awaited(struct hf_runtime *runtime, struct hf_span text, unsigned depth_max)
+{
+    struct hf_buf mended = hf_draft();
+    int64_t id;
+    const bool is_it = hf_json_get(text, HF_SPAN("jsonrpc")).p &&
+                       hf_msg_mend_answer(text, depth_max, &mended) &&
+                       hf_id_said(hf_json_get(hf_buf_span(&mended), HF_SPAN("id")), &id) &&
+                       hf_call_by_id(runtime, (uint64_t)id);
+    hf_buf_done(&mended);
+    return is_it;
+}
+
+/* The first answer that somebody waits for in a text that is no message; n == 0: none. What is
+ * whole is skipped and what is not costs one of `braces`, so the work stays within a few times the
+ * text, whatever is in it. */
+static struct hf_span answer_among_words(struct hf_runtime *runtime, struct hf_span text,
+                                         unsigned *braces)
+{
+    const unsigned depth_max = runtime->server->engine->limits.max_depth;
+    while (*braces && text.n && !hf_list_empty(&runtime->calls)) {
+        const char *brace = memchr(text.p, '{', text.n);
+        if (!brace)
+            break;
+        text = hf_span_from(text, (size_t)(brace - text.p));
+        const struct hf_span first = hf_json_first(text);
+        const bool is_whole = first.n && hf_json_check(first, depth_max, NULL);
+        if (is_whole && is_awaited(runtime, first, depth_max))
+            return first;
+        *braces -= !is_whole;
+        text = hf_span_from(text, is_whole ? first.n : 1);
+    }
+    return (struct hf_span) { NULL, 0 };
+}
+
 /* Two threads of a server that write at once put two messages on one line, and others put words
- * behind a message: whatever is whole counts. */
+ * around a message: whatever is whole counts. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
 {
     struct hf_err err;
+    unsigned braces = BRACES_MAX;
     while (!take_text(runtime, if_not_ended(origin), text, &err)) {
-        const struct hf_span first = hf_json_first(text);
+        struct hf_span first = hf_json_first(text);
         struct hf_err unused;
         if (first.n == 0 || !take_text(runtime, if_not_ended(origin), first, &unused)) {
-            take_noise(runtime, text, err.text);
-            return;
+            first = answer_among_words(runtime, text, &braces);
+            if (first.n == 0) {
+                take_noise(runtime, text, err.text);
+                return;
+            }
+            (void)take_one(runtime, if_not_ended(origin), first, &unused);
         }
         text = hf_span_from(text, (size_t)(first.p + first.n - text.p));
+        if (hf_scan_space(text.p, text.p + text.n) == text.p + text.n)
+            return;
     }
 }
