@@ -11,6 +11,7 @@ const heard = (client) => client.messages.filter((m) => m.method === UPDATED).ma
 async function follower(hf, door, uri) {
   const client = await hf.join(door);
   await client.listen();
+  await client.request('resources/list'); // whose they are is known from here on
   if (uri) assert.ok((await client.request('resources/subscribe', { uri })).result);
   return client;
 }
