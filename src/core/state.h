@@ -359,8 +359,6 @@ struct hf_round {
     uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered it */
 };
 
-/* How a failure of ours is told. */
-
 /* A modern client's call whose legacy server asked something in the middle of it: the client's
  * request is answered with the question, and its retry goes on with the same call. */
 struct hf_park {

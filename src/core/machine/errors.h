@@ -43,6 +43,7 @@ struct hf_error_facts {
     int64_t retry_after_ms; /* -1: not known */
 };
 
+/* How a failure of ours is told. */
 enum hf_failure_form { HF_AS_ERROR, HF_AS_RESULT, HF_AS_MODERN_RESULT };
 /* Appends what follows the id of an answer: ,"error":{"code":…,"message":…,"data":{…}}} or, as the
  * result of a tool, ,"result":{"content":[…],"isError":true,"_meta":{…}}} */
