@@ -74,14 +74,14 @@ static void check_posts(struct check *c, const struct hf_runtime *runtime)
 {
     size_t told = 0, notes = 0;
     const struct hf_post *post;
-    HF_LIST_EACH (post, &runtime->remote.posts, struct hf_post, link) {
+    HF_LIST_EACH (post, &runtime->remote->posts, struct hf_post, link) {
         c->timers += armed(&post->timer);
         told += post->owned_length;
         if (!post->is_begun && !post->timer.at_ms)
             broken(c, 1, "a post is neither under way nor to be resumed");
         const bool is_note = post->verb == HF_POST_MESSAGE && !post->call;
         notes += post->owned != NULL;
-        if (is_note && !post->timer.at_ms && post != runtime->remote.initialized)
+        if (is_note && !post->timer.at_ms && post != runtime->remote->initialized)
             broken(c, 12, "nothing bounds how long a message may take");
         if (post->call && (post->call->post != post || post->call->runtime != runtime))
             broken(c, 0, "a post has a call that is elsewhere");
@@ -91,15 +91,15 @@ static void check_posts(struct check *c, const struct hf_runtime *runtime)
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
     /* one that was replaced meanwhile needs no session: its calls may wait for that of the next */
-    const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
+    const bool renews = hf_runtime_is_renewing(runtime) && runtime == runtime->slot->current;
     if ((is_starting || renews) && !runtime->is_frozen &&
         !runtime->client.at_ms && /* its client has not said `initialized` */
-        hf_list_empty(&runtime->remote.posts))
+        hf_list_empty(&runtime->remote->posts))
         broken(c, 8, "a remote server is being greeted, and nothing is under way");
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        const struct hf_remote *remote = &runtime->remote;
-        const bool is_awaited = call->post || call->doubt || remote->is_sse;
+        const struct hf_remote *remote = runtime->remote;
+        const bool is_awaited = call->post || call->doubt || runtime->is_older_transport;
         if (call->doubt && !call->doubt->waits && !remote->known.call && !remote->stranger.call)
             broken(c, 1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
@@ -121,17 +121,18 @@ static void check_runtime(struct check *c, const struct hf_runtime *runtime)
     }
     c->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                  armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                 armed(&runtime->remote.listen_again) + armed(&runtime->remote.hold) +
-                 armed(&runtime->ear.timer) + armed(&runtime->client);
+                 armed(&runtime->hold) + armed(&runtime->ear.timer) + armed(&runtime->client);
     const struct hf_ask *ask;
     HF_LIST_EACH (ask, &runtime->asks, struct hf_ask, in_runtime) {
         c->timers += armed(&ask->timer);
         if (!ask->park && !armed(&ask->timer) && !runtime->slot->owner)
             broken(c, 8, "nothing bounds how long a client may be asked");
     }
-    if (runtime->is_remote)
+    if (runtime->remote) {
+        c->timers += armed(&runtime->remote->listen_again);
         check_posts(c, runtime);
-    if (runtime->remote.is_correcting && runtime == runtime->slot->current &&
+    }
+    if (runtime->holds & HF_HOLD_CORRECTION && runtime == runtime->slot->current &&
         !runtime->listing[HF_PART_TOOLS].building)
         broken(c, 8, "its tools are not listed again, and calls wait for it");
     if (state == HF_RUNTIME_DRAINING && runtime->in_flight == 0)
@@ -185,14 +186,6 @@ static uint32_t count_waiting(struct check *c, const struct hf_slot *slot)
     return count;
 }
 
-/* A remote server forgot its session, and a new one is being made. */
-static bool is_greeting(const struct hf_runtime *runtime)
-{
-    const struct hf_remote *remote = &runtime->remote;
-    return runtime->is_remote &&
-           (remote->is_renewing || remote->is_correcting || remote->refusal || remote->is_unclear);
-}
-
 static void check_waiting(struct check *c, const struct hf_slot *slot)
 {
     const struct hf_settings *settings = &slot->server->settings;
@@ -206,8 +199,8 @@ static void check_waiting(struct check *c, const struct hf_slot *slot)
     case HF_SLOT_CONNECTING:
     case HF_SLOT_RECONNECTING: break;
     case HF_SLOT_CONNECTED:
-        if (!slot->current->is_loss_pending && !is_greeting(slot->current) &&
-            !slot->current->remote.holds && slot->waiting > slot->resting &&
+        if (!slot->current->is_loss_pending && !slot->current->holds &&
+            slot->waiting > slot->resting &&
             (!settings->max_in_flight || slot->current->in_flight < settings->max_in_flight))
             broken(c, 8, "a call waits although its server has room for it");
         break;
@@ -256,7 +249,7 @@ static void check_slot(struct check *c, const struct hf_slot *slot)
         armed(&slot->due) + armed(&slot->idle) + armed(&slot->relist) + armed(&slot->extra);
     const struct hf_runtime *runtime;
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
-        count += !runtime->is_remote;
+        count += !runtime->remote;
         check_runtime(c, runtime);
     }
     if (count > 1 && !slot->server->settings.overlap && !slot->server->was_changed)

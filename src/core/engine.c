@@ -10,6 +10,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     struct hf_engine *engine = hf_new(struct hf_engine);
     engine->limits = *limits;
     engine->random = seed ? seed : 1;
+    engine->remote_transport = &hf_remote_transport;
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->doors);
@@ -98,9 +99,9 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_HOLD:
     case HF_TIMER_STALL:
     case HF_TIMER_PROBE:
-    case HF_TIMER_EAR:
-    case HF_TIMER_CLIENT:
-    case HF_TIMER_LISTEN: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_CLIENT: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_EAR: hf_ear_timer(timer->owner); break;
+    case HF_TIMER_LISTEN: hf_remote_listen(timer->owner); break;
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;

@@ -111,7 +111,9 @@ void hf_runtime_discard(struct hf_runtime *runtime); /* at the end of the engine
 void hf_runtime_maybe_greet(struct hf_runtime *runtime);
 void hf_runtime_maybe_drained(struct hf_runtime *runtime);
 void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind);
-void hf_runtime_want_write(struct hf_runtime *runtime);
+extern const struct hf_transport_ops hf_pipe_transport; /* pipe.c */
+/* No answer can come any more, and what was taken back is known: its calls are judged. */
+void hf_runtime_maybe_settle(struct hf_runtime *runtime);
 void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how); /* it must go: lost */
 
 /* hello.c: handshake and lists */
@@ -164,12 +166,14 @@ void hf_call_answer(struct hf_call *call, struct hf_answer answer);
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...) HF_PRINTF(4, 5);
 void hf_call_cancel(struct hf_call *call, struct hf_span reason);
-void hf_call_pass(struct hf_call *call, const struct hf_msg *msg); /* the server's answer */
 void hf_call_end_ours(struct hf_call *call); /* one of our own: nobody is told */
 void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer); /* for seam.c */
 /* `rest`: from behind the id on. */
 struct hf_answer hf_answer_rest(enum hf_outcome outcome, int code, struct hf_span rest);
 struct hf_answer hf_answer_result(struct hf_span result);
+struct hf_answer hf_answer_as_it_came(const struct hf_msg *msg); /* from the server */
+/* A holdfast behind us answered for a server that did not: that outcome counts here too. */
+void hf_answer_take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg);
 struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char *text,
                                  struct hf_span data);
 struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
@@ -267,12 +271,18 @@ void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
 /* Whether a legacy server's answer cannot go to a modern client as it is. */
 bool hf_modern_changes(const struct hf_call *call, const struct hf_msg *msg);
 
-/* client.c */
-extern const struct hf_call_owner hf_client_owner;
+/* inbox/client_call.c */
+extern const struct hf_call_owner hf_client_call_owner;
+/* inbox/route.c */
+void hf_request_route(const struct hf_incoming *in);
+/* The next server, in config order, that may have a resource nobody lists. */
+struct hf_server *hf_request_next_with_resources(struct hf_session *session,
+                                                 struct hf_server *after);
+/* Refuses what would make us remember too much of its client, and says whether it did. */
+bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes);
 /* held.c: lists and initializes that wait for knowledge */
 void hf_held_take(const struct hf_incoming *in, enum hf_part_id part);
 void hf_held_review(struct hf_server *server); /* whoever waits for that server */
-void hf_held_over(struct hf_call *call);       /* answered with what is there */
 struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum hf_part_id part,
                                 struct hf_span cursor);
 /* settle.c: calls of a client that has finished, or leaves */
@@ -387,7 +397,6 @@ bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /*
 void hf_input_too_late(struct hf_call *call);                                 /* askMs is over */
 void hf_input_drop(struct hf_call *call);           /* its questions; the call is about to end */
 void hf_input_free(struct hf_input *input);         /* NULL accepted */
-void hf_input_fail_all(struct hf_slot *slot);       /* whoever is asked on behalf of its server */
 void hf_input_finished(struct hf_session *session); /* it can answer nothing any more */
 /* The server went back to the older era since it asked. */
 bool hf_input_is_misplaced(const struct hf_call *call);

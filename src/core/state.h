@@ -75,14 +75,19 @@ enum hf_call_purpose {
     HF_FOR_LISTEN,  /* what a modern server tells of itself */
 };
 
-/* Who made a call, and is told what becomes of it: a callback table, because a call must not know
- * who asks what. NULL: nothing but its end is of interest. */
+/* Who made a call, and is told what becomes of it. A callback table, because a call must not know
+ * who asks what: the rooms that make calls stand above this one. A member that is NULL: its owner
+ * does not care. */
 struct hf_call_owner {
     enum hf_call_purpose purpose;
+    /* Its server is there and has room. True: the owner has answered it without its server. */
+    bool (*answered_instead)(struct hf_call *call);
     void (*answered)(struct hf_call *call, const struct hf_msg *msg);
     void (*unreadable)(struct hf_call *call, const struct hf_msg *failure); /* its answer was */
     void (*timed_out)(struct hf_call *call);
     void (*left)(struct hf_call *call); /* its runtime, answered or not */
+    /* It was with `runtime` (NULL: with none) and ended without the server's answer. */
+    void (*ended_unanswered)(const struct hf_call *call, struct hf_runtime *runtime);
 };
 
 enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
@@ -181,6 +186,7 @@ struct hf_call {
     struct hf_frame frame;
     struct hf_post *post;   /* its exchange with a remote server, while that is open */
     struct hf_doubt *doubt; /* how it was turned away, if that may not be about it; else NULL */
+    uint64_t settle_by_ms;  /* when its transport stops trying to find out; 0: it does not try */
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
@@ -271,6 +277,52 @@ struct hf_server {
     bool warned_noise, warned_streak;
 };
 
+/* How bytes reach a server: through a pipe (server/pipe.c) or by HTTP exchanges (remote/). A
+ * callback table, because what is true of every runtime must not know how it is reached. A member
+ * that is NULL: nothing to do there. */
+struct hf_transport_ops {
+    void (*init)(struct hf_runtime *runtime);
+    void (*forget)(struct hf_runtime *runtime); /* memory alone; `done` came before */
+    void (*done)(struct hf_runtime *runtime);   /* nothing of it is under way from here on */
+    /* messages */
+    void (*send)(struct hf_call *call); /* its frame is built */
+    void (*tell)(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message);
+    void (*call_left)(struct hf_call *call);
+    /* True: the transport has to find out more before the call is judged, or judged it itself. */
+    bool (*call_lost)(struct hf_call *call);
+    void (*call_due)(struct hf_call *call); /* its `settle_by_ms` has come */
+    /* True: the answer says that the call never ran, and the transport has dealt with it. */
+    bool (*takes_answer)(struct hf_call *call, const struct hf_msg *msg);
+    void (*answer_passed)(struct hf_runtime *runtime, const struct hf_msg *msg);
+    /* the start */
+    void (*greet)(struct hf_runtime *runtime);
+    void (*forget_session)(struct hf_runtime *runtime); /* of an initialize that was in vain */
+    void (*agree)(struct hf_runtime *runtime, struct hf_span version);
+    void (*introduce)(struct hf_runtime *runtime); /* our `initialized` */
+    void (*renewed)(struct hf_runtime *runtime);   /* introduced once more, in place */
+    void (*installed)(struct hf_runtime *runtime);
+    void (*tools_listed)(struct hf_runtime *runtime); /* or could not be */
+    void (*listen_refused)(struct hf_runtime *runtime);
+    /* the end */
+    void (*give_up)(struct hf_runtime *runtime);         /* it cannot be used; reason said before */
+    void (*start_timed_out)(struct hf_runtime *runtime); /* it is live, and was greeted again */
+    void (*switched_off)(struct hf_runtime *runtime);
+    bool (*outstayed)(struct hf_runtime *runtime); /* false: as any other that drains too long */
+    void (*freeze)(struct hf_runtime *runtime);
+    void (*close)(struct hf_runtime *runtime);
+    void (*term)(struct hf_runtime *runtime);
+    void (*kill)(struct hf_runtime *runtime);
+};
+
+/* Why no client's call is sent to a live runtime at this moment: bits. */
+enum hf_hold {
+    HF_HOLD_RENEWAL = 1 << 0,    /* its session was forgotten: another is being made */
+    HF_HOLD_REFUSAL = 1 << 1,    /* something may say that its session is forgotten */
+    HF_HOLD_UNCLEAR = 1 << 2,    /* a call was refused: is this session served at all? */
+    HF_HOLD_CORRECTION = 1 << 3, /* its tools are listed again: what we said of one was wrong */
+    HF_HOLD_CHECK = 1 << 4,      /* one call was lost to it: is it still there? */
+};
+
 struct hf_listing { /* one part being fetched by one runtime */
     struct hf_part *building;
     struct hf_part *ready; /* fetched before the runtime was installed */
@@ -287,9 +339,14 @@ struct hf_runtime {
     struct hf_runtime_machine machine;
     void *shell;
     long pid;
-    bool is_started, is_remote;
-    bool is_modern;     /* its server speaks the modern era */
-    struct hf_link out; /* frames */
+    const struct hf_transport_ops *transport;
+    struct hf_remote *remote; /* what only one behind a URL has; NULL: it has a pipe */
+    unsigned holds;           /* enum hf_hold */
+    bool is_started;
+    bool is_older_transport; /* HTTP+SSE, which no modern server speaks */
+    bool is_introducing;     /* our `initialized` is on its way to it */
+    bool is_modern;          /* its server speaks the modern era */
+    struct hf_link out;      /* frames */
     uint64_t written;
     struct hf_tail tail; /* of what was written */
     int64_t taken_back;
@@ -315,12 +372,23 @@ struct hf_runtime {
     uint64_t roots_of;      /* number of the client whose roots it knows of; 0: nobody's */
     bool check_is_due;      /* but calls are in flight: it waits for them */
     struct hf_call *check_call;
+    bool is_suspect;       /* one call was lost to it: it is checked, or will be */
+    uint64_t suspected_ms; /* when the last such check began; 0: never */
+    struct hf_timer hold;  /* of HF_HOLD_CHECK */
     struct hf_link asks;
     uint32_t ask_count;
     size_t told_bytes;   /* memory for what it was told and has not taken yet */
-    uint32_t told_count; /* of a remote one: exchanges for it */
-    struct hf_remote remote;
+    uint32_t told_count; /* of one behind a URL: exchanges for it */
 };
+
+static inline bool hf_runtime_is_renewing(const struct hf_runtime *runtime)
+{
+    return runtime->holds & HF_HOLD_RENEWAL;
+}
+static inline void hf_runtime_hold(struct hf_runtime *runtime, enum hf_hold why, bool is_held)
+{
+    runtime->holds = is_held ? runtime->holds | why : runtime->holds & ~(unsigned)why;
+}
 
 /* A request of a server that is with a client. */
 struct hf_ask {
@@ -483,6 +551,7 @@ struct hf_grave {
 
 struct hf_engine {
     struct hf_limits limits;
+    const struct hf_transport_ops *remote_transport; /* of servers that have a url */
     struct hf_link servers, sessions, doors;
     struct hf_link unlisted;             /* servers of which some part was never listed */
     struct hf_link anywhere;             /* subscriptions to resources that no server lists */

@@ -171,11 +171,10 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
     const struct child *child = slot->current->shell;
     const uint32_t max = r->target->settings.max_in_flight;
     const bool has_room =
-        child->is_remote ? !child->wire.is_greeting && !slot->current->remote.is_correcting &&
-                               !slot->current->remote.holds && !slot->current->remote.refusal &&
-                               !slot->current->remote.is_unclear
-                         : hf_list_empty(&slot->current->out) &&
-                               child->readable_end - child->read_total + 8192 < child->capacity;
+        child->is_remote
+            ? !child->wire.is_greeting && !(slot->current->holds & ~(unsigned)HF_HOLD_RENEWAL)
+            : hf_list_empty(&slot->current->out) &&
+                  child->readable_end - child->read_total + 8192 < child->capacity;
     return has_room && !r->is_forbidden && !(max && slot->current->in_flight >= max) &&
            slot->server->parts[HF_PART_TOOLS] && r->knew_its_name &&
            sim->engine->held_bytes + 8192 < sim->limits.max_buffered_bytes;

@@ -17,7 +17,7 @@ static size_t check_posts(struct sim *sim, const struct hf_runtime *runtime)
 {
     size_t begun = 0;
     const struct hf_post *post;
-    HF_LIST_EACH (post, &runtime->remote.posts, struct hf_post, link) {
+    HF_LIST_EACH (post, &runtime->remote->posts, struct hf_post, link) {
         const struct exchange *x = post->shell;
         begun += post->is_begun;
         if (post->is_begun && (!x || x->post != post || !x->in_use))
@@ -35,7 +35,7 @@ static void check_exchanges(struct sim *sim)
         HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
             const struct hf_runtime *runtime;
             HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
-                posts += runtime->is_remote ? check_posts(sim, runtime) : 0;
+                posts += runtime->remote ? check_posts(sim, runtime) : 0;
             }
         }
     }

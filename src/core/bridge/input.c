@@ -313,9 +313,3 @@ void hf_input_finished(struct hf_session *session)
     while ((question = HF_LIST_FIRST(&session->questions, struct hf_question, link)))
         give_up_finished(question->call); /* takes its questions with it */
 }
-
-void hf_input_fail_all(struct hf_slot *slot)
-{
-    while (!hf_list_empty(&slot->asking)) /* each takes its questions with it */
-        hf_call_refuse_by_state(HF_LIST_FIRST(&slot->asking, struct hf_call, link));
-}

@@ -141,11 +141,14 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
     return found;
 }
 
+/* It is never sent: it hears what becomes of the parked call. */
+static const struct hf_call_owner waiter_owner = { .purpose = HF_FOR_CLIENT };
+
 /* False: it cannot be, and the client was told. */
 static bool join(struct hf_park *park, const struct hf_incoming *in)
 {
     const struct hf_msg *msg = in->msg;
-    struct hf_call *waiter = hf_call_new(in, &hf_client_owner);
+    struct hf_call *waiter = hf_call_new(in, &waiter_owner);
     if (!waiter)
         return false;
     const struct hf_span token = hf_json_get(hf_era_meta(msg), HF_SPAN("progressToken"));

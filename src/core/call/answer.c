@@ -98,7 +98,7 @@ struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error
 }
 
 /* The server's own bytes; only the id between them becomes the client's. */
-static struct hf_answer answer_as_it_came(const struct hf_msg *msg)
+struct hf_answer hf_answer_as_it_came(const struct hf_msg *msg)
 {
     const char *rest = msg->id.p + msg->id.n;
     int64_t code = 0;
@@ -211,8 +211,8 @@ void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
     else if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
         send_to(call->session, call->via, call->client_id, answer, form_if_cut(call));
     hf_call_release(call);
-    if (is_unsure)
-        hf_ear_unsure(runtime, call);
+    if (is_unsure && call->owner->ended_unanswered)
+        call->owner->ended_unanswered(call, runtime);
 }
 
 void hf_call_answer(struct hf_call *call, struct hf_answer answer)
@@ -239,7 +239,7 @@ void hf_call_end_ours(struct hf_call *call)
 enum { OUTCOME_TAIL = 1024 }; /* it stands at the end of what a holdfast answers */
 
 /* A holdfast behind us answered for a server that did not: that outcome counts here too. */
-static void take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg)
+void hf_answer_take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg)
 {
     static const char mark[] = "\"" HF_META_OUTCOME "\"";
     const size_t n = msg->result.n < OUTCOME_TAIL ? msg->result.n : OUTCOME_TAIL;
@@ -255,28 +255,6 @@ static void take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg
     if (hf_json_int(hf_json_get(outcome, HF_SPAN("code")), &code) &&
         hf_error_of_code(code, dispatched, &answer->error))
         answer->outcome = HF_OUTCOME_FAILED;
-}
-
-void hf_call_pass(struct hf_call *call, const struct hf_msg *msg)
-{
-    struct hf_runtime *runtime = call->runtime;
-    const bool crosses_eras = call->is_modern && !runtime->is_modern;
-    runtime->completed_a_call = true;
-    if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
-        hf_backoff_call_completed(&runtime->server->backoff);
-    if (crosses_eras && hf_park_wants_url(call, msg)) {
-        hf_park_ask_url(call, msg);
-        return;
-    }
-    struct hf_answer answer = answer_as_it_came(msg);
-    if (hf_call_is_parked(call) || (crosses_eras && hf_modern_changes(call, msg))) {
-        struct hf_buf rest = hf_draft();
-        hf_modern_add_rest(&rest, call, msg, &answer.code);
-        answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
-    }
-    if (call->is_tool_call)
-        take_over_outcome(&answer, msg);
-    hf_call_answer(call, answer);
 }
 
 /* ---- failures of ours ---- */

@@ -74,7 +74,6 @@ static void free_call(void *p)
     hf_seam_free_answer(call->kept);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
-    hf_doubt_free(call->doubt);
     hf_pool_give(&call->engine->call_blocks, call);
 }
 
@@ -185,7 +184,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_ow
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
     assert(call->runtime); /* it was sent there */
-    if (call->runtime->is_remote && call->runtime->is_modern)
+    if (call->runtime->remote && call->runtime->is_modern)
         return; /* there, closing the stream says it, and that is done as the call ends */
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft,
@@ -219,10 +218,6 @@ void hf_call_timer(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
     struct hf_runtime *runtime = call->runtime;
-    if (call->stage == HF_CALL_HELD) {
-        hf_held_over(call);
-        return;
-    }
     if (call->stage == HF_CALL_KEEPING) {
         hf_seam_let_go(call); /* it was not kept in time: an answer is not lost for that */
         return;
@@ -241,8 +236,8 @@ void hf_call_timer(struct hf_call *call)
     }
     const bool out_of_time =
         call->end_by_ms && !call->paused_left_ms && engine->now_ms >= call->end_by_ms;
-    if (call->doubt && !out_of_time && engine->now_ms >= call->doubt->until_ms) {
-        hf_doubt_over(call);
+    if (call->settle_by_ms && !out_of_time && engine->now_ms >= call->settle_by_ms) {
+        runtime->transport->call_due(call);
         return;
     }
     if (call->stage == HF_CALL_SENT && !out_of_time) { /* its client has been gone for goneMs */
@@ -290,12 +285,7 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     }
     hf_frame_build(call);
     hf_call_arm(call);
-    if (runtime->is_remote) {
-        hf_remote_dispatch(call);
-    } else {
-        hf_list_push(&runtime->out, &call->frame.link);
-        hf_runtime_want_write(runtime);
-    }
+    runtime->transport->send(call);
 }
 
 void hf_call_written(struct hf_call *call)
@@ -330,8 +320,8 @@ bool hf_call_leave_runtime(struct hf_call *call)
         runtime->check_call = NULL;
     if (call->owner->left)
         call->owner->left(call);
-    if (call->post)
-        hf_post_leave(call->post, call->is_answered);
+    if (runtime->transport->call_left)
+        runtime->transport->call_left(call);
     const bool half_written = call->stage == HF_CALL_WRITING && !runtime->is_frozen;
     if (!half_written && hf_linked(&call->frame.link)) {
         hf_unlink(&call->frame.link);

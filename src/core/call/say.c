@@ -116,31 +116,12 @@ static bool takes_more(const struct hf_runtime *runtime, size_t n)
            runtime->told_count < TOLD_MAX;
 }
 
-static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
-{
-    if (runtime->is_remote) {
-        hf_remote_tell(runtime, about, message);
-        return;
-    }
-    struct hf_frame *frame = hf_new(struct hf_frame);
-    frame->owned = hf_span_dup(message);
-    hf_msg_to_one_line(frame->owned, message.n);
-    frame->pieces[0] = (struct hf_span) { frame->owned, message.n };
-    frame->pieces[1] = HF_SPAN("\n");
-    frame->count = 2;
-    frame->length = message.n + 1;
-    frame->told = message.n + sizeof *frame;
-    runtime->told_bytes += frame->told;
-    hf_list_push(&runtime->out, &frame->link);
-    hf_runtime_want_write(runtime);
-}
-
 /* What nobody waits for is not worth a server: one client may say as much of it as it likes. */
 static bool mention(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
     const bool is_taken = !runtime->is_frozen && takes_more(runtime, message.n);
     if (is_taken)
-        tell(runtime, about, message);
+        runtime->transport->tell(runtime, about, message);
     return is_taken;
 }
 

@@ -27,10 +27,9 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
         hf_call_end_ours(call);
         return;
     }
-    if (call->doubt) {
-        hf_doubt_over(call);
+    const struct hf_transport_ops *transport = call->runtime->transport;
+    if (transport->call_lost && transport->call_lost(call))
         return;
-    }
     hf_call_judge(call,
                   (struct hf_loss) { .evidence = hf_evidence_of(call->extent, facts),
                                      .byte_taken = hf_evidence_byte_taken(call->extent, facts),

@@ -95,8 +95,8 @@ void hf_call_arm(struct hf_call *call)
         if (gone_at > call->engine->now_ms && (!at || gone_at < at))
             at = gone_at;
     }
-    if (call->doubt && (!at || call->doubt->until_ms < at))
-        at = call->doubt->until_ms;
+    if (call->settle_by_ms && (!at || call->settle_by_ms < at))
+        at = call->settle_by_ms;
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
@@ -129,8 +129,7 @@ static bool is_open(const struct hf_slot *slot)
 {
     const struct hf_runtime *runtime = slot->current;
     return runtime && runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen &&
-           !runtime->remote.is_renewing && !runtime->remote.refusal &&
-           !runtime->remote.is_unclear && !runtime->remote.is_correcting && !runtime->remote.holds;
+           !runtime->holds;
 }
 
 static bool has_place(const struct hf_slot *slot)
@@ -171,26 +170,19 @@ static void allow_connecting(struct hf_call *call)
         call->wait_until_ms = call->engine->now_ms + settings->liveness.timeout_ms;
 }
 
-/* What ends a call that has a place, instead of its dispatch; asked in this order. */
-static const struct {
-    bool (*applies)(const struct hf_call *call);
-    void (*answer)(struct hf_call *call);
-} instead[] = {
-    { has_lost_state, tell_state_lost },
-    { hf_retry_is_misplaced, hf_retry_refuse_misplaced },
-    { hf_input_is_misplaced, hf_input_refuse_misplaced },
-    { hf_ear_can_answer, hf_ear_answer },
-    { hf_seam_must_clear, hf_seam_clear },
-};
-
 static void dispatch(struct hf_call *call)
 {
     allow_connecting(call);
-    for (size_t i = 0; i < sizeof instead / sizeof *instead; i++)
-        if (instead[i].applies(call)) {
-            instead[i].answer(call);
-            return;
-        }
+    if (has_lost_state(call)) {
+        tell_state_lost(call);
+        return;
+    }
+    if (call->owner->answered_instead && call->owner->answered_instead(call))
+        return;
+    if (hf_seam_must_clear(call)) {
+        hf_seam_clear(call);
+        return;
+    }
     note_use(call);
     hf_call_dispatch(call, call->slot->current);
 }
@@ -337,7 +329,8 @@ void hf_slot_fail_waiting(struct hf_slot *slot)
     }
     while (!hf_list_empty(&slot->clearing))
         hf_call_refuse_by_state(HF_LIST_FIRST(&slot->clearing, struct hf_call, link));
-    hf_input_fail_all(slot);
+    while (!hf_list_empty(&slot->asking)) /* each takes its questions with it */
+        hf_call_refuse_by_state(HF_LIST_FIRST(&slot->asking, struct hf_call, link));
 }
 
 void hf_call_refuse_by_state(struct hf_call *call)

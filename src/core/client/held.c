@@ -6,6 +6,9 @@
  * (engine->unlisted). */
 #include "core/state.h"
 
+static void answer_now(struct hf_call *call);
+static const struct hf_call_owner owner = { .purpose = HF_FOR_CLIENT, .timed_out = answer_now };
+
 /* ---- who is waited for ---- */
 
 static bool is_listing_first(const struct hf_slot *slot, enum hf_part_id part)
@@ -108,7 +111,7 @@ struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum
     return hf_answer_result(is_modern ? hf_modern_dressed(session, page, true) : page);
 }
 
-void hf_held_over(struct hf_call *call)
+static void answer_now(struct hf_call *call)
 {
     struct hf_session *session = call->session;
     if (call->method->id == HF_METHOD_INITIALIZE)
@@ -124,7 +127,7 @@ static void wait_or_answer(struct hf_call *call)
 {
     struct hf_server *server = pending_for(call);
     if (!server) {
-        hf_held_over(call);
+        answer_now(call);
         return;
     }
     hf_list_push(&server->held, &call->link);
@@ -134,7 +137,7 @@ static void wait_or_answer(struct hf_call *call)
 void hf_held_take(const struct hf_incoming *in, enum hf_part_id part)
 {
     struct hf_session *session = in->session;
-    struct hf_call *call = hf_call_new(in, &hf_client_owner);
+    struct hf_call *call = hf_call_new(in, &owner);
     if (!call)
         return;
     call->part = part;

@@ -184,7 +184,7 @@ static bool offers_roots(const struct hf_session *session)
 static void tell_of_roots(struct hf_runtime *runtime, const struct hf_session *client)
 {
     if (!runtime || runtime->machine.state < HF_RUNTIME_LISTING || runtime->is_modern ||
-        runtime->remote.initialized || runtime->roots_of == client->number)
+        runtime->is_introducing || runtime->roots_of == client->number)
         return;
     runtime->roots_of = client->number;
     hf_mention(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":"

@@ -13,13 +13,8 @@ enum { RENEWAL_PAUSE_MS = 60000 }; /* if the session that is said to be unknown 
 
 static void free_doubt(void *p)
 {
-    hf_doubt_free(p);
-}
-
-void hf_doubt_free(struct hf_doubt *doubt)
-{
-    if (doubt)
-        hf_free(doubt->answer);
+    struct hf_doubt *doubt = p;
+    hf_free(doubt->answer);
     hf_free(doubt);
 }
 
@@ -27,6 +22,7 @@ static struct hf_doubt *take_doubt(struct hf_call *call)
 {
     struct hf_doubt *doubt = call->doubt;
     call->doubt = NULL;
+    call->settle_by_ms = 0;
     hf_bury(call->engine, free_doubt, doubt); /* its answer may be on its way */
     hf_call_arm(call);
     return doubt;
@@ -36,7 +32,7 @@ static struct hf_doubt *take_doubt(struct hf_call *call)
 
 static void settle_unproven(struct hf_call *call)
 {
-    const struct hf_remote *remote = &call->runtime->remote;
+    const struct hf_remote *remote = call->runtime->remote;
     const struct hf_doubt *doubt = take_doubt(call);
     const bool is_anybodys = remote->known.is_over && remote->known.is_read &&
                              remote->known.status == doubt->status &&
@@ -71,6 +67,15 @@ void hf_doubt_over(struct hf_call *call)
     settle_unproven(call);
 }
 
+void hf_doubt_drop(struct hf_call *call)
+{
+    if (!call->doubt)
+        return;
+    hf_bury(call->engine, free_doubt, call->doubt);
+    call->doubt = NULL;
+    call->settle_by_ms = 0;
+}
+
 /* ---- what is asked ---- */
 
 static void answered(struct hf_call *call, const struct hf_msg *msg);
@@ -97,7 +102,7 @@ static const struct hf_call_owner owner = {
 
 static bool can_ask(const struct hf_runtime *runtime)
 {
-    return !runtime->is_frozen && !runtime->remote.is_renewing &&
+    return !runtime->is_frozen && !hf_runtime_is_renewing(runtime) &&
            (runtime->machine.state == HF_RUNTIME_LIVE ||
             runtime->machine.state == HF_RUNTIME_DRAINING);
 }
@@ -109,8 +114,8 @@ static double random_share(void *engine)
 
 static char *make_up(const struct hf_runtime *runtime)
 {
-    const struct hf_remote *remote = &runtime->remote;
-    const char *name = remote->is_sse ? remote->endpoint : remote->session_id;
+    const struct hf_remote *remote = runtime->remote;
+    const char *name = runtime->is_older_transport ? remote->endpoint : remote->session_id;
     return name ? hf_made_up(hf_span_of(name), random_share, runtime->server->engine) : NULL;
 }
 
@@ -124,7 +129,7 @@ static void go_under(struct hf_post *post, const char *name, bool is_endpoint)
 /* Once for each session. Afterwards it is on its way, or over. */
 static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     const bool is_stranger = inquiry == &remote->stranger;
     if (inquiry->session == remote->session)
         return;
@@ -139,7 +144,7 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
     if (!call)
         return;
     if (is_stranger)
-        go_under(call->post, inquiry->name, remote->is_sse);
+        go_under(call->post, inquiry->name, runtime->is_older_transport);
     call->end_by_ms =
         runtime->server->engine->now_ms + runtime->server->settings.liveness.timeout_ms;
     hf_call_arm(call);
@@ -152,7 +157,7 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
  * the URL by now. `form` NULL: it is not about a call. */
 static void forget_old(struct hf_runtime *runtime, const struct hf_form *form)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     if (next_doubted(runtime, false) || remote->refusal)
         return;
     if (remote->known.is_over)
@@ -166,14 +171,14 @@ static void forget_old(struct hf_runtime *runtime, const struct hf_form *form)
 
 static bool was_renewed_lately(const struct hf_runtime *runtime)
 {
-    const struct hf_remote *remote = &runtime->remote;
+    const struct hf_remote *remote = runtime->remote;
     return remote->renewed_ms &&
            runtime->server->engine->now_ms - remote->renewed_ms < RENEWAL_PAUSE_MS;
 }
 
 static bool is_like_stranger(const struct hf_runtime *runtime, const struct hf_doubt *doubt)
 {
-    const struct hf_remote *remote = &runtime->remote;
+    const struct hf_remote *remote = runtime->remote;
     if (doubt->is_of_era)
         return hf_form_same(&doubt->form, &remote->known.form);
     if (!doubt->had_session)
@@ -192,7 +197,7 @@ static bool wants_to_know(const struct hf_runtime *runtime)
             (call->doubt->status == 401 || call->doubt->is_of_era))
             return true;
     }
-    return runtime->remote.listen_refusal || was_renewed_lately(runtime);
+    return runtime->remote->listen_refusal || was_renewed_lately(runtime);
 }
 
 /* The status with which somebody was turned away as a stranger is, and otherwise; 0: nobody was. */
@@ -216,6 +221,13 @@ static struct turned_away sort_calls(struct hf_runtime *runtime, bool may_renew)
     return found;
 }
 
+/* 0: none. */
+static void set_refusal(struct hf_runtime *runtime, int status)
+{
+    runtime->remote->refusal = status;
+    hf_runtime_hold(runtime, HF_HOLD_REFUSAL, status != 0);
+}
+
 static bool is_refusal_confirmed(const struct hf_remote *remote)
 {
     return remote->refusal && (!remote->refusal_form.status ||
@@ -224,8 +236,8 @@ static bool is_refusal_confirmed(const struct hf_remote *remote)
 
 static void session_is_gone(struct hf_runtime *runtime, int status)
 {
-    struct hf_remote *remote = &runtime->remote;
-    remote->is_unclear = false;
+    struct hf_remote *remote = runtime->remote;
+    hf_runtime_hold(runtime, HF_HOLD_UNCLEAR, false);
     remote->lost_session = remote->session;
     remote->lost_form = remote->stranger.session == remote->session ? remote->stranger.form
                                                                     : (struct hf_form) { 0 };
@@ -241,10 +253,10 @@ static void wait_for_next(const struct hf_runtime *runtime)
 
 static void review(struct hf_runtime *runtime)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     const bool is_session = !runtime->is_modern && (remote->session_id || remote->endpoint);
     const bool has_doubt = next_doubted(runtime, false) || remote->refusal;
-    if (remote->is_renewing || (!has_doubt && !remote->listen_refusal))
+    if (hf_runtime_is_renewing(runtime) || (!has_doubt && !remote->listen_refusal))
         return;
     const bool is_strangers = is_session && has_doubt, is_known = wants_to_know(runtime);
     if (is_strangers)
@@ -255,9 +267,9 @@ static void review(struct hf_runtime *runtime)
         return;
     const int met = remote->known.status, heard = remote->listen_refusal;
     remote->listen_refusal = 0;
-    if (remote->is_unclear)
+    if (runtime->holds & HF_HOLD_UNCLEAR)
         hf_slot_mark(runtime->slot);
-    remote->is_unclear = false;
+    hf_runtime_hold(runtime, HF_HOLD_UNCLEAR, false);
     const bool is_sure = met && (met == 404 || met == heard);
     const bool is_hurt = heard && is_session && runtime->machine.state == HF_RUNTIME_LIVE;
     if (is_hurt && !remote->refusal && (is_sure || remote->known.form.status)) {
@@ -273,7 +285,7 @@ static void review(struct hf_runtime *runtime)
         status = met;
     if (remote->refusal)
         hf_slot_mark(runtime->slot); /* what waits may go on, or waits for another session */
-    remote->refusal = 0;
+    set_refusal(runtime, 0);
     const struct turned_away away = sort_calls(runtime, may_renew);
     if (status || away.like_stranger)
         session_is_gone(runtime, status ? status : away.like_stranger);
@@ -290,13 +302,13 @@ void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt)
     struct hf_runtime *runtime = call->runtime;
     const struct hf_settings *settings = &runtime->server->settings;
     const uint32_t patience = settings->wait_ms ? settings->wait_ms : settings->start_timeout_ms;
-    if (doubt->session == runtime->remote.session)
+    if (doubt->session == runtime->remote->session)
         forget_old(runtime, &doubt->form);
     call->doubt = hf_new(struct hf_doubt);
     *call->doubt = *doubt;
-    call->doubt->until_ms = call->engine->now_ms + patience;
+    call->settle_by_ms = call->engine->now_ms + patience;
     hf_call_arm(call);
-    if (doubt->session == runtime->remote.session) {
+    if (doubt->session == runtime->remote->session) {
         review(runtime);
         return;
     }
@@ -310,17 +322,18 @@ void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt)
 /* Something under the current session was. `form` NULL: in a way that says so in any case. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
-    if (runtime->machine.state < HF_RUNTIME_LIVE || remote->is_renewing) { /* on its first use */
+    if (runtime->machine.state < HF_RUNTIME_LIVE ||
+        hf_runtime_is_renewing(runtime)) { /* on its first use */
         if (!form)
             session_is_gone(runtime, status);
         return;
     }
     forget_old(runtime, NULL);
     if (!remote->refusal || !form) {
-        remote->refusal = status;
+        set_refusal(runtime, status);
         remote->refusal_form = form ? *form : (struct hf_form) { 0 };
     }
     review(runtime);
@@ -329,18 +342,19 @@ void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_f
 void hf_remote_stream_refused(struct hf_runtime *runtime, int status)
 {
     forget_old(runtime, NULL);
-    runtime->remote.listen_refusal = status;
+    runtime->remote->listen_refusal = status;
     review(runtime);
 }
 
 void hf_remote_call_refused(struct hf_runtime *runtime, int status)
 {
-    const struct hf_remote *remote = &runtime->remote;
+    const struct hf_remote *remote = runtime->remote;
     const bool is_session = !runtime->is_modern && (remote->session_id || remote->endpoint);
-    if (status < 400 || status >= 500 || status == 429 || !is_session || remote->is_renewing ||
-        runtime->machine.state != HF_RUNTIME_LIVE || was_renewed_lately(runtime))
+    if (status < 400 || status >= 500 || status == 429 || !is_session ||
+        hf_runtime_is_renewing(runtime) || runtime->machine.state != HF_RUNTIME_LIVE ||
+        was_renewed_lately(runtime))
         return;
-    runtime->remote.is_unclear = true;
+    hf_runtime_hold(runtime, HF_HOLD_UNCLEAR, true);
     hf_remote_stream_refused(runtime, status);
 }
 
@@ -348,7 +362,7 @@ void hf_remote_call_refused(struct hf_runtime *runtime, int status)
 
 static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_runtime *on)
 {
-    const uint64_t session = on ? on->remote.session : 0;
+    const uint64_t session = on ? on->remote->session : 0;
     const struct hf_runtime *runtime;
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
         struct hf_call *call;
@@ -363,7 +377,7 @@ static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_
 
 static void judge_waiting(struct hf_runtime *runtime)
 {
-    const struct hf_inquiry *known = &runtime->remote.known;
+    const struct hf_inquiry *known = &runtime->remote->known;
     struct hf_call *call;
     while ((call = next_waiting(runtime->slot, runtime))) {
         const bool is_other = known->form.status && !hf_form_same(&known->form, &call->doubt->form);
@@ -377,11 +391,11 @@ static void judge_waiting(struct hf_runtime *runtime)
 void hf_doubts_next(struct hf_runtime *runtime)
 {
     const struct hf_call *call = next_waiting(runtime->slot, runtime);
-    if (!call || runtime != runtime->slot->current || runtime->remote.is_renewing)
+    if (!call || runtime != runtime->slot->current || hf_runtime_is_renewing(runtime))
         return;
     if (!call->doubt->is_of_era)
-        ask(runtime, &runtime->remote.known);
-    if (call->doubt->is_of_era || runtime->remote.known.is_over)
+        ask(runtime, &runtime->remote->known);
+    if (call->doubt->is_of_era || runtime->remote->known.is_over)
         judge_waiting(runtime);
 }
 
@@ -396,7 +410,7 @@ void hf_doubts_in_vain(struct hf_slot *slot)
 
 static struct hf_inquiry *inquiry_of(const struct hf_call *call)
 {
-    struct hf_remote *remote = &call->runtime->remote;
+    struct hf_remote *remote = call->runtime->remote;
     return remote->known.call == call      ? &remote->known
            : remote->stranger.call == call ? &remote->stranger
                                            : NULL;
@@ -414,14 +428,14 @@ static void left(struct hf_call *call)
 bool hf_inquiry_is_stranger(const struct hf_call *call)
 {
     return call && call->owner->purpose == HF_FOR_DOUBT &&
-           call->runtime->remote.stranger.call == call;
+           call->runtime->remote->stranger.call == call;
 }
 
 static void go_on(struct hf_runtime *runtime, const struct hf_inquiry *inquiry)
 {
     review(runtime);
-    if (inquiry == &runtime->remote.known && runtime == runtime->slot->current &&
-        inquiry->session == runtime->remote.session)
+    if (inquiry == &runtime->remote->known && runtime == runtime->slot->current &&
+        inquiry->session == runtime->remote->session)
         judge_waiting(runtime);
 }
 

@@ -23,7 +23,7 @@ static void begin(struct hf_post *post)
 struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
                             struct hf_call *call)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     struct hf_post *post = hf_new(struct hf_post);
     post->runtime = runtime;
     post->verb = verb;
@@ -48,16 +48,22 @@ static void free_post(void *p)
     hf_free(post);
 }
 
+static void set_initialized(struct hf_runtime *runtime, struct hf_post *post)
+{
+    runtime->remote->initialized = post;
+    runtime->is_introducing = post != NULL;
+}
+
 static void forget(struct hf_post *post)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_engine *engine = runtime->server->engine;
     if (post->call)
         post->call->post = NULL;
-    if (runtime->remote.listen == post)
-        runtime->remote.listen = NULL;
-    if (runtime->remote.initialized == post)
-        runtime->remote.initialized = NULL;
+    if (runtime->remote->listen == post)
+        runtime->remote->listen = NULL;
+    if (runtime->remote->initialized == post)
+        set_initialized(runtime, NULL);
     runtime->told_bytes -= post->owned_length;
     runtime->told_count -= post->owned != NULL;
     hf_timer_clear(&engine->timers, &post->timer);
@@ -72,7 +78,7 @@ void hf_post_abort(struct hf_post *post)
     forget(post);
 }
 
-void hf_post_leave(struct hf_post *post, bool is_answered)
+static void leave(struct hf_post *post, bool is_answered)
 {
     struct hf_engine *engine = post->runtime->server->engine;
     /* Nobody waits: closing the connection is all that is left to say. Or it was cut, and the
@@ -108,7 +114,7 @@ bool hf_status_wants_auth(int status)
 
 void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request)
 {
-    const struct hf_remote *remote = &post->runtime->remote;
+    const struct hf_remote *remote = post->runtime->remote;
     const char *last = post->verb == HF_POST_RESUME   ? post->event_id
                        : post->verb == HF_POST_LISTEN ? remote->listen_id
                                                       : NULL;
@@ -158,7 +164,7 @@ void hf_post_set_shell(struct hf_post *post, void *shell)
 
 /* ---- what is sent ---- */
 
-void hf_remote_dispatch(struct hf_call *call)
+static void send(struct hf_call *call)
 {
     call->post = hf_post_new(call->runtime, HF_POST_MESSAGE, call);
 }
@@ -181,12 +187,13 @@ static struct hf_post *tell(struct hf_runtime *runtime, struct hf_span message)
     return post;
 }
 
-void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
+static void tell_about(struct hf_runtime *runtime, const struct hf_call *about,
+                       struct hf_span message)
 {
     const struct hf_post *asked = about ? about->post : NULL;
-    if (about && !asked && !runtime->remote.is_sse)
+    if (about && !asked && !runtime->is_older_transport)
         return; /* it was turned away, and the rest of it is only in our heads */
-    if (!asked && runtime->remote.is_renewing)
+    if (!asked && hf_runtime_is_renewing(runtime))
         return; /* it is about what the server has forgotten */
     struct hf_post *post = tell(runtime, message);
     if (!asked || asked->session == post->session)
@@ -204,9 +211,9 @@ static bool can_be_a_header(struct hf_span text)
     return true;
 }
 
-void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version)
+static void agree(struct hf_runtime *runtime, struct hf_span version)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     struct hf_buf plain = hf_draft();
     if (!hf_json_unescape(version, &plain) || !can_be_a_header(hf_buf_span(&plain)))
         hf_buf_clear(&plain);
@@ -215,61 +222,71 @@ void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version)
     hf_buf_done(&plain);
 }
 
-void hf_remote_introduce(struct hf_runtime *runtime)
+static void introduce(struct hf_runtime *runtime)
 {
-    struct hf_remote *remote = &runtime->remote;
-    remote->initialized =
+    struct hf_post *post =
         tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    set_initialized(runtime, post);
     /* nothing goes on without it: its time is that of the whole start */
-    hf_timer_clear(&runtime->server->engine->timers, &remote->initialized->timer);
+    hf_timer_clear(&runtime->server->engine->timers, &post->timer);
 }
 
 /* ---- coming and going ---- */
 
-void hf_remote_init(struct hf_runtime *runtime)
+static void init(struct hf_runtime *runtime)
 {
-    hf_link_init(&runtime->remote.posts);
-    hf_timer_init(&runtime->remote.listen_again, HF_TIMER_LISTEN, runtime);
-    hf_timer_init(&runtime->remote.hold, HF_TIMER_HOLD, runtime);
-    runtime->remote.session = 1;
-    runtime->remote.is_sse = runtime->server->settings.transport == HF_TRANSPORT_SSE;
-    if (runtime->is_remote)
-        runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
+    struct hf_remote *remote = hf_new(struct hf_remote);
+    runtime->remote = remote;
+    hf_link_init(&remote->posts);
+    hf_timer_init(&remote->listen_again, HF_TIMER_LISTEN, runtime);
+    remote->session = 1;
+    runtime->is_older_transport = runtime->server->settings.transport == HF_TRANSPORT_SSE;
+    runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
 }
 
-void hf_remote_done(struct hf_runtime *runtime)
+static void free_remote(struct hf_runtime *runtime)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
+    hf_free(remote->endpoint);
+    hf_free(remote->session_id);
+    hf_free(remote->version);
+    hf_free(remote->listen_id);
+    hf_free(remote->stranger.name);
+    hf_free(remote);
+}
+
+static void done(struct hf_runtime *runtime)
+{
+    struct hf_remote *remote = runtime->remote;
     struct hf_post *post;
     HF_LIST_EACH_SAFE (post, &remote->posts, struct hf_post, link) {
         hf_post_abort(post);
     }
     hf_timer_clear(&runtime->server->engine->timers, &remote->listen_again);
-    hf_timer_clear(&runtime->server->engine->timers, &remote->hold);
 }
 
 void hf_remote_start(struct hf_runtime *runtime)
 {
-    if (runtime->remote.is_sse)
-        runtime->remote.listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
+    if (runtime->is_older_transport)
+        runtime->remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
     else
         hf_hello_begin(runtime);
 }
 
 /* The runtime is frozen. What it is still asked is given up, and its session is ended. */
-void hf_remote_close(struct hf_runtime *runtime)
+static void close_session(struct hf_runtime *runtime)
 {
-    struct hf_remote *remote = &runtime->remote;
-    hf_remote_done(runtime);
-    if (remote->session_id && !remote->is_sse)
+    struct hf_remote *remote = runtime->remote;
+    done(runtime);
+    if (remote->session_id && !runtime->is_older_transport)
         (void)hf_post_new(runtime, HF_POST_GOODBYE, NULL);
     else
         hf_emit(runtime->server->engine, HF_DO_HANG_UP)->runtime = runtime;
 }
 
-void hf_remote_kill(struct hf_runtime *runtime)
+static void kill(struct hf_runtime *runtime)
 {
-    hf_remote_done(runtime);
+    done(runtime);
     if (!runtime->is_tree_gone)
         hf_emit(runtime->server->engine, HF_DO_HANG_UP)->runtime = runtime;
 }
@@ -279,20 +296,20 @@ void hf_remote_lost(struct hf_runtime *runtime)
     if (runtime->machine.state < HF_RUNTIME_LIVE) {
         hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
     } else if (runtime->machine.state == HF_RUNTIME_LIVE) {
-        runtime->remote.was_lost = true;
-        runtime->remote.is_renewing = false;
+        runtime->remote->was_lost = true;
+        hf_runtime_hold(runtime, HF_HOLD_RENEWAL, false);
         hf_runtime_lose(runtime, HF_RUNTIME_EV_DRAIN);
         hf_runtime_maybe_drained(runtime);
     }
 }
 
-void hf_remote_switched_off(struct hf_runtime *runtime)
+static void switched_off(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     hf_doubts_in_vain(runtime->slot); /* there will be no other to tell */
-    if (!runtime->remote.was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
+    if (!runtime->remote->was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
         return;
-    runtime->remote.was_lost = false;
+    runtime->remote->was_lost = false;
     hf_timer_set(&engine->timers, &runtime->stay,
                  engine->now_ms + runtime->server->settings.drain_ms);
 }
@@ -316,7 +333,7 @@ void hf_post_sending(struct hf_post *post, struct hf_now now)
 /* The rest of the greeting, should it be cut, belongs to the session as well. */
 static void take_session_id(struct hf_post *post, struct hf_span session_id)
 {
-    struct hf_remote *remote = &post->runtime->remote;
+    struct hf_remote *remote = post->runtime->remote;
     hf_free(remote->session_id);
     hf_free(post->session_id);
     remote->session_id = session_id.p ? hf_span_dup(session_id) : NULL;
@@ -327,7 +344,7 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
                   struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     hf_runtime_bytes_came(runtime, now);
     post->status = status;
     post->is_stream = is_stream;
@@ -335,7 +352,7 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
     if (status < 200 || status > 299)
         return;
     if (post == remote->initialized) { /* it has arrived, whatever else comes of it */
-        remote->initialized = NULL;
+        set_initialized(runtime, NULL);
         end_within_stall(post);
         hf_hello_introduced(runtime);
     }
@@ -410,7 +427,7 @@ static void take_from_error(struct hf_post *post, struct hf_span text)
     const uint64_t session = post->session;
     post->is_exact = !post->is_stream && hf_body_is_exact_error(&body, call->id);
     hf_take_message(runtime, call, answer);
-    if (is_refusal && is_clients && session == runtime->remote.session)
+    if (is_refusal && is_clients && session == runtime->remote->session)
         hf_remote_call_refused(runtime, status);
 }
 
@@ -439,7 +456,7 @@ void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim,
 
 void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms)
 {
-    struct hf_remote *remote = &post->runtime->remote;
+    struct hf_remote *remote = post->runtime->remote;
     char **last = post == remote->listen ? &remote->listen_id : &post->event_id;
     if (event_id.p && !(*last && hf_span_is(event_id, *last))) {
         hf_free(*last);
@@ -455,10 +472,105 @@ void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_m
 void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now now)
 {
     struct hf_runtime *runtime = post->runtime;
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     hf_runtime_bytes_came(runtime, now);
-    if (post != remote->listen || !remote->is_sse || remote->endpoint)
+    if (post != remote->listen || !runtime->is_older_transport || remote->endpoint)
         return;
     remote->endpoint = hf_span_dup(url);
     hf_hello_begin(runtime);
 }
+
+/* ---- the transport ---- */
+
+static void call_left(struct hf_call *call)
+{
+    hf_doubt_drop(call);
+    if (call->post)
+        leave(call->post, call->is_answered);
+}
+
+static bool call_lost(struct hf_call *call)
+{
+    const bool is_doubted = call->doubt;
+    if (is_doubted)
+        hf_doubt_over(call);
+    return is_doubted;
+}
+
+static void forget_session(struct hf_runtime *runtime)
+{
+    hf_free(runtime->remote->session_id);
+    runtime->remote->session_id = NULL;
+}
+
+static void installed(struct hf_runtime *runtime)
+{
+    hf_remote_listen(runtime);
+    hf_doubts_next(runtime);
+}
+
+static void listen_refused(struct hf_runtime *runtime)
+{
+    hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
+}
+
+static void start_timed_out(struct hf_runtime *runtime)
+{
+    if (!hf_runtime_is_renewing(runtime))
+        return;
+    hf_server_reason(runtime->server, "gave no new session within %u ms",
+                     runtime->server->settings.start_timeout_ms);
+    hf_remote_lost(runtime);
+}
+
+/* A server that was lost to one call may still be answering others: as long as nobody wants it
+ * gone, they have the time they need. Else what is under way is given up, and its session ended:
+ * there is no process to kill. */
+static bool outstayed(struct hf_runtime *runtime)
+{
+    struct hf_engine *engine = runtime->server->engine;
+    if (runtime->machine.state != HF_RUNTIME_DRAINING)
+        return false;
+    if (runtime->remote->was_lost && runtime->in_flight) {
+        hf_timer_set(&engine->timers, &runtime->stay,
+                     engine->now_ms + runtime->server->settings.drain_ms + 1);
+        return true;
+    }
+    hf_runtime_event(runtime, HF_RUNTIME_EV_CLOSE);
+    runtime->is_silent = true;
+    hf_runtime_maybe_settle(runtime);
+    return true;
+}
+
+static void freeze(struct hf_runtime *runtime)
+{
+    runtime->taken_back = 0;
+}
+
+const struct hf_transport_ops hf_remote_transport = {
+    .init = init,
+    .forget = free_remote,
+    .done = done,
+    .send = send,
+    .tell = tell_about,
+    .call_left = call_left,
+    .call_lost = call_lost,
+    .call_due = hf_doubt_over,
+    .takes_answer = hf_remote_takes_answer,
+    .answer_passed = hf_remote_answer_passed,
+    .greet = hf_remote_start,
+    .forget_session = forget_session,
+    .agree = agree,
+    .introduce = introduce,
+    .renewed = hf_remote_renewed,
+    .installed = installed,
+    .tools_listed = hf_remote_corrected,
+    .listen_refused = listen_refused,
+    .give_up = hf_remote_lost,
+    .start_timed_out = start_timed_out,
+    .switched_off = switched_off,
+    .outstayed = outstayed,
+    .freeze = freeze,
+    .close = close_session,
+    .kill = kill,
+};

@@ -13,6 +13,7 @@
 struct hf_call;
 struct hf_slot;
 struct hf_msg;
+struct hf_transport_ops;
 
 /* One HTTP exchange with a remote server. */
 struct hf_post {
@@ -47,8 +48,7 @@ struct hf_doubt {
     uint64_t session;    /* the number of the session it was sent under */
     bool had_session;    /* it carried its id */
     bool is_of_era;      /* it was modern, and no session was in it */
-    bool waits;        /* as a stranger is; and is the next session, or era, turned away as well? */
-    uint64_t until_ms; /* nobody can tell by then */
+    bool waits;   /* as a stranger is; and is the next session, or era, turned away as well? */
     char *answer; /* an error with its own id: what it gets if it was about the call; or NULL */
 };
 
@@ -66,7 +66,6 @@ struct hf_inquiry {
 
 struct hf_remote { /* what only a runtime with a remote server has */
     struct hf_link posts;
-    bool is_sse;            /* the older transport: answers come on one stream */
     int older_because;      /* the status with which it refused the newer one; 0: none */
     char *endpoint;         /* of the older transport */
     uint64_t session;       /* number of the current session, or of the one being made; from 1 */
@@ -74,18 +73,12 @@ struct hf_remote { /* what only a runtime with a remote server has */
     char *version;          /* of the protocol, as agreed */
     bool is_session_proven; /* something was answered under it */
     bool has_served;        /* a client's call was */
-    bool is_renewing;       /* the session before was forgotten: another is being made */
     bool was_renewed;
     uint64_t renewed_ms;         /* when it last was; 0: never */
     uint64_t lost_session;       /* the last one that was forgotten; 0: none */
     struct hf_form lost_form;    /* how a stranger was turned away before the next one was made */
     int refusal;                 /* a status that may say that the session is forgotten; 0: none */
     struct hf_form refusal_form; /* none: it says so whatever else it says */
-    bool is_correcting;          /* its tools are listed again: what we said of one was wrong */
-    bool is_suspect;       /* one call was lost to it: it is checked, or will be (liveness.c) */
-    bool holds;            /* calls wait for that check */
-    uint64_t suspected_ms; /* when the last such check began; 0: never */
-    struct hf_timer hold;
     struct hf_post *listen, *initialized;
     struct hf_inquiry known;    /* is this session, or era, still served? */
     struct hf_inquiry stranger; /* how is a session turned away that cannot be known? */
@@ -93,36 +86,21 @@ struct hf_remote { /* what only a runtime with a remote server has */
     char *listen_id;   /* last event of the server's own stream */
     unsigned listen_failures;
     int listen_refusal; /* the status with which it was last refused; 0: it was not */
-    bool is_unclear;    /* a call was instead: others wait until it is known if this is served */
     struct hf_timer listen_again;
     bool was_lost; /* drains for as long as its answers take, unless it is switched off */
 };
 
 /* remote.c: exchanges with remote servers */
-void hf_remote_init(struct hf_runtime *runtime);
-void hf_remote_done(struct hf_runtime *runtime);
+extern const struct hf_transport_ops hf_remote_transport;
 void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
-void hf_remote_dispatch(struct hf_call *call);    /* its frame is built */
-/* `about`: the call that it is about, or NULL. */
-void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
-                    struct hf_span message);
-/* The version that its answer to initialize says: every exchange names it from here on. */
-void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version);
-/* Our `initialized`; hf_hello_introduced when it has arrived. */
-void hf_remote_introduce(struct hf_runtime *runtime);
-/* Rejected before processing, by the revision: it is to go out again, corrected. */
-bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg);
-void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg);
-/* A legacy server says that it speaks ours: its answer stands, and then it is asked. */
-bool hf_remote_has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg);
-void hf_remote_ask_era(struct hf_runtime *runtime);
+/* remote_headers.c */
+bool hf_remote_takes_answer(struct hf_call *call, const struct hf_msg *msg);
+/* A legacy server may have said that it speaks the modern era: its answer stands, and it is asked.
+ */
+void hf_remote_answer_passed(struct hf_runtime *runtime, const struct hf_msg *msg);
 void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
 struct hf_span hf_remote_headers(const struct hf_post *post); /* modern: lines, until collect */
-void hf_remote_close(struct hf_runtime *runtime);
-void hf_remote_kill(struct hf_runtime *runtime);
 void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
-void hf_remote_switched_off(struct hf_runtime *runtime); /* and now that has drainMs, as anywhere */
-void hf_post_leave(struct hf_post *post, bool is_answered); /* its call has ended */
 void hf_post_timer(struct hf_post *post);
 struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
                             struct hf_call *call);
@@ -143,8 +121,8 @@ void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
 void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
 /* doubt.c: turned away because its session, or its era, is not known any more? */
 void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt); /* answer: taken over */
-void hf_doubt_over(struct hf_call *call);   /* its runtime is gone before that, or its time */
-void hf_doubt_free(struct hf_doubt *doubt); /* NULL accepted */
+void hf_doubt_over(struct hf_call *call); /* its runtime is gone before that, or its time */
+void hf_doubt_drop(struct hf_call *call); /* it leaves its runtime; no doubt: nothing */
 /* Something under its current session was turned away; `form` NULL: so that it says in any case
  * that the session is not known. Or its own stream was. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);

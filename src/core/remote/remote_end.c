@@ -13,11 +13,11 @@ enum {
 
 static bool try_older_transport(struct hf_runtime *runtime, int status)
 {
-    if (!hf_http_says_other_era(status) || runtime->remote.is_sse || runtime->remote.is_renewing ||
-        runtime->server->settings.transport != HF_TRANSPORT_AUTO)
+    if (!hf_http_says_other_era(status) || runtime->is_older_transport ||
+        hf_runtime_is_renewing(runtime) || runtime->server->settings.transport != HF_TRANSPORT_AUTO)
         return false;
-    runtime->remote.is_sse = true;
-    runtime->remote.older_because = status;
+    runtime->is_older_transport = true;
+    runtime->remote->older_because = status;
     hf_remote_start(runtime);
     return true;
 }
@@ -30,7 +30,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     const char *asked = call->method->name;
     const bool is_starting =
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
-    const bool renews = runtime == runtime->slot->current && runtime->remote.is_renewing;
+    const bool renews = runtime == runtime->slot->current && hf_runtime_is_renewing(runtime);
     hf_call_end_ours(call);
     if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
         return;
@@ -96,8 +96,8 @@ static struct over look(struct hf_post *post, const struct hf_post_end *end)
         .end = end,
         .body = post->is_stream && end->status < 300 ? all_that_was_said(post, end) : end->body,
         .session = post->session,
-        .had_session = post->session_id || runtime->remote.endpoint,
-        .is_current = post->session == runtime->remote.session,
+        .had_session = post->session_id || runtime->remote->endpoint,
+        .is_current = post->session == runtime->remote->session,
     };
     over.body.is_whole = end->is_whole;
     if (post->status >= 300)
@@ -304,12 +304,12 @@ static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call
 {
     const bool is_check = call && call->owner->purpose == HF_FOR_CHECK;
     const bool is_starting =
-        runtime->machine.state < HF_RUNTIME_LIVE || runtime->remote.is_renewing;
+        runtime->machine.state < HF_RUNTIME_LIVE || hf_runtime_is_renewing(runtime);
     if (is_check && !end->is_whole)
         return true;
     if (!is_trouble(call, end))
         return false;
-    if (is_unreachable(end) || (is_check && runtime->remote.is_suspect))
+    if (is_unreachable(end) || (is_check && runtime->is_suspect))
         return true;
     /* by itself any other 5xx says that somebody is there */
     const bool is_gone = end->status < 300 || (end->status >= 502 && end->status <= 504);
@@ -346,7 +346,7 @@ static bool answer_may_come(const struct hf_call *call, const struct over *over)
     const struct hf_settings *settings = &runtime->server->settings;
     const bool is_vouched =
         over->reading != HF_READ_UNREADABLE && hf_status_in(&settings->refused_status, end->status);
-    return call->owner->purpose == HF_FOR_CLIENT && runtime->remote.listen && !is_vouched &&
+    return call->owner->purpose == HF_FOR_CLIENT && runtime->remote->listen && !is_vouched &&
            (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
 }
 
@@ -371,7 +371,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_call *call = post->call;
-    const bool was_initialized = post == runtime->remote.initialized;
+    const bool was_initialized = post == runtime->remote->initialized;
     const bool was_resumed = post->verb == HF_POST_RESUME;
     if (post->is_answered) { /* whatever its status says, or its end: it did what it was for */
         hf_post_abort(post);
@@ -395,7 +395,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     const bool is_open = call && call->stage != HF_CALL_ENDED;
     const bool is_unclear = is_open && is_clients && over.is_current && over.had_session &&
                             !over.form.status && !was_resumed;
-    if (is_open && runtime->remote.is_sse && answer_may_come(call, &over))
+    if (is_open && runtime->is_older_transport && answer_may_come(call, &over))
         return;
     if (is_open && hf_call_is_hello(call))
         hello_failed(call, end);
@@ -405,9 +405,9 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         judge_accepted(call, end);
     else if (is_open)
         judge(call, &over);
-    if (is_unknown && is_clients && over.session == runtime->remote.session)
+    if (is_unknown && is_clients && over.session == runtime->remote->session)
         hf_remote_refused(runtime, 404, NULL);
-    else if (is_unclear && over.session == runtime->remote.session &&
+    else if (is_unclear && over.session == runtime->remote->session &&
              (call->stage == HF_CALL_ENDED || !call->doubt)) /* else that finds it out */
         hf_remote_call_refused(runtime, end->status);
     if (was_initialized)

@@ -55,9 +55,9 @@ struct hf_span hf_remote_headers(const struct hf_post *post)
 
 void hf_remote_corrected(struct hf_runtime *runtime)
 {
-    if (!runtime->remote.is_correcting)
+    if (!(runtime->holds & HF_HOLD_CORRECTION))
         return;
-    runtime->remote.is_correcting = false;
+    hf_runtime_hold(runtime, HF_HOLD_CORRECTION, false);
     if (runtime == runtime->slot->current)
         hf_slot_mark(runtime->slot);
 }
@@ -89,7 +89,7 @@ static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 }
 
 /* Only the modern era has these codes, and only in this form: elsewhere they are a tool's own. */
-bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg)
+static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = code_of(msg);
     if (!call->runtime->is_modern || call->was_corrected || !call->post ||
@@ -99,13 +99,13 @@ bool hf_remote_is_refusal(const struct hf_call *call, const struct hf_msg *msg)
            (code == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, false));
 }
 
-bool hf_remote_has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg)
+static bool has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg)
 {
-    return runtime->is_remote && !runtime->is_modern &&
-           code_of(msg) == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, true);
+    return !runtime->is_modern && code_of(msg) == HF_CODE_UNSUPPORTED_VERSION &&
+           lists_versions(msg, true);
 }
 
-void hf_remote_ask_era(struct hf_runtime *runtime)
+static void ask_era(struct hf_runtime *runtime)
 {
     struct hf_server *server = runtime->server;
     server->era = server->settings.era;
@@ -113,15 +113,29 @@ void hf_remote_ask_era(struct hf_runtime *runtime)
     hf_remote_lost(runtime);
 }
 
-void hf_remote_correct(struct hf_call *call, const struct hf_msg *msg)
+static void correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     call->was_corrected = true;
     if (code_of(msg) == HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
-        runtime->remote.is_correcting = runtime->has_capability[HF_PART_TOOLS];
+        hf_runtime_hold(runtime, HF_HOLD_CORRECTION, runtime->has_capability[HF_PART_TOOLS]);
         hf_list_again(runtime, HF_PART_TOOLS);
     } else { /* it no longer speaks what it spoke */
-        hf_remote_ask_era(runtime);
+        ask_era(runtime);
     }
     hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });
+}
+
+bool hf_remote_takes_answer(struct hf_call *call, const struct hf_msg *msg)
+{
+    const bool is_refused = is_refusal(call, msg);
+    if (is_refused)
+        correct(call, msg);
+    return is_refused;
+}
+
+void hf_remote_answer_passed(struct hf_runtime *runtime, const struct hf_msg *msg)
+{
+    if (has_moved_on(runtime, msg))
+        ask_era(runtime);
 }

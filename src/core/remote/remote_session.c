@@ -55,11 +55,11 @@ static void end_ours(struct hf_runtime *runtime)
 
 static void renew(struct hf_runtime *runtime, int status)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     struct hf_server *server = runtime->server;
     hf_note(server->engine, HF_NOTE_INFO, server, runtime->generation,
             "session_forgotten number=%llu status=%d", (unsigned long long)remote->session, status);
-    remote->is_renewing = true;
+    hf_runtime_hold(runtime, HF_HOLD_RENEWAL, true);
     remote->was_renewed = true;
     remote->renewed_ms = server->engine->now_ms;
     remote->is_session_proven = remote->has_served = false;
@@ -84,7 +84,7 @@ static void renew(struct hf_runtime *runtime, int status)
 
 void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 {
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     const bool is_live = runtime->machine.state == HF_RUNTIME_LIVE;
     if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
@@ -97,7 +97,7 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
     /* One renewal is free; the next is earned by serving somebody. A server that refuses session
      * after session is not asked again without a pause. */
     const bool is_earned = remote->has_served || !remote->was_renewed;
-    if (is_live && remote->is_session_proven && is_earned && !remote->is_sse) {
+    if (is_live && remote->is_session_proven && is_earned && !runtime->is_older_transport) {
         renew(runtime, status);
         return;
     }
@@ -108,7 +108,7 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
 void hf_remote_renewed(struct hf_runtime *runtime)
 {
     hf_timer_clear(&runtime->server->engine->timers, &runtime->start);
-    runtime->remote.is_renewing = false;
+    hf_runtime_hold(runtime, HF_HOLD_RENEWAL, false);
     if (runtime != runtime->slot->current) /* replaced meanwhile */
         return;
     hf_hello_install(runtime);
@@ -124,9 +124,9 @@ void hf_remote_renewed(struct hf_runtime *runtime)
 
 void hf_remote_listen(struct hf_runtime *runtime)
 {
-    struct hf_remote *remote = &runtime->remote;
-    if (remote->is_sse || remote->listen || runtime->is_frozen || runtime->is_modern ||
-        runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
+    struct hf_remote *remote = runtime->remote;
+    if (runtime->is_older_transport || remote->listen || runtime->is_frozen || runtime->is_modern ||
+        runtime->machine.state != HF_RUNTIME_LIVE || hf_runtime_is_renewing(runtime))
         return;
     remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
 }
@@ -134,7 +134,7 @@ void hf_remote_listen(struct hf_runtime *runtime)
 static void listen_later(struct hf_runtime *runtime, const struct hf_post *before)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     const bool was_of_use =
         before->is_stream &&
         (before->has_progressed || engine->now_ms - before->opened_ms >= LISTEN_MS_MAX);
@@ -154,9 +154,9 @@ static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_e
 {
     struct hf_server *server = runtime->server;
     char before[40] = "";
-    if (runtime->remote.older_because)
+    if (runtime->remote->older_because)
         (void)snprintf(before, sizeof before, "HTTP %d to initialize, and ",
-                       runtime->remote.older_because);
+                       runtime->remote->older_because);
     if (hf_status_wants_auth(end->status))
         hf_server_reason(server, "auth required (HTTP %d to its event stream)", end->status);
     else if (end->status >= 300)
@@ -178,17 +178,17 @@ static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_e
 void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
-    struct hf_remote *remote = &runtime->remote;
+    struct hf_remote *remote = runtime->remote;
     const bool is_refusal = end->status >= 300 && end->status < 500;
     hf_post_abort(post); /* it is over: this only forgets it */
-    if (remote->is_sse) {
+    if (runtime->is_older_transport) {
         older_stream_over(runtime, end);
         return;
     }
     const bool has_none = end->status == 405 || end->status == 501 ||
                           (is_refusal && !remote->listened) ||
                           (end->status && end->status < 300 && !post->is_stream);
-    if (has_none || runtime->machine.state != HF_RUNTIME_LIVE || remote->is_renewing)
+    if (has_none || runtime->machine.state != HF_RUNTIME_LIVE || hf_runtime_is_renewing(runtime))
         return;
     listen_later(runtime, post);
     if (!is_refusal)

@@ -49,15 +49,15 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
     struct hf_listing *listing = &runtime->listing[part];
     listing->is_dirty = false;
     listing->building = hf_part_new(part, runtime->server->engine->limits.max_message_bytes);
-    listing->building->checks_headers = runtime->is_remote && runtime->is_modern;
+    listing->building->checks_headers = runtime->remote && runtime->is_modern;
     hf_server_mark(runtime->server);
     begin_list(runtime, part, HF_SPAN(""));
 }
 
 void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
 {
-    if (!runtime->has_capability[part] || runtime->is_frozen || runtime->remote.is_renewing ||
-        runtime->remote.initialized ||
+    if (!runtime->has_capability[part] || runtime->is_frozen || hf_runtime_is_renewing(runtime) ||
+        runtime->is_introducing ||
         runtime->awaits_client) /* a server that is being greeted is listed in a moment */
         return;
     if (runtime->listing[part].building)
@@ -127,10 +127,7 @@ void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct
     hf_server_reason(runtime->server, "%s failed: error %lld%s%s", what, (long long)code,
                      text[0] ? ": " : "", text);
     hf_buf_done(&words);
-    if (runtime->is_remote)
-        hf_remote_lost(runtime);
-    else
-        hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
+    runtime->transport->give_up(runtime);
 }
 
 static void become_live(struct hf_runtime *runtime)
@@ -138,16 +135,6 @@ static void become_live(struct hf_runtime *runtime)
     hf_runtime_event(runtime, HF_RUNTIME_EV_LISTED);
     assert(runtime == runtime->slot->attempt);
     hf_slot_event(runtime->slot, HF_SLOT_EV_READY);
-}
-
-static void introduce(struct hf_runtime *runtime)
-{
-    if (runtime->is_remote) { /* each message travels on its own: this one must be first */
-        hf_remote_introduce(runtime);
-        return;
-    }
-    hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
-    hf_hello_introduced(runtime);
 }
 
 /* Some servers ask their client for something as soon as they hear `initialized`, and ask once: it
@@ -165,7 +152,7 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const struct hf_session *owner = runtime->slot->owner;
-    const bool renews = runtime->remote.is_renewing && runtime == runtime->slot->current;
+    const bool renews = hf_runtime_is_renewing(runtime) && runtime == runtime->slot->current;
     hf_call_end_ours(call);
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
@@ -181,15 +168,15 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
     hf_free(runtime->greeting);
     runtime->greeting = hf_span_dup(msg->result);
     read_capabilities(runtime, msg->result);
-    if (runtime->is_remote)
-        hf_remote_agree(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
+    if (runtime->transport->agree)
+        runtime->transport->agree(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
     if (!renews)
         hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
     hf_server_mark(runtime->server); /* a client may wait for these words */
     if (owner && owner->hello && !owner->has_initialized && !renews)
         await_client(runtime);
     else
-        introduce(runtime);
+        runtime->transport->introduce(runtime);
 }
 
 void hf_hello_client_ready(struct hf_runtime *runtime)
@@ -203,7 +190,7 @@ void hf_hello_client_ready(struct hf_runtime *runtime)
         return;
     hf_timer_set(&engine->timers, &runtime->start,
                  engine->now_ms + runtime->server->settings.start_timeout_ms);
-    introduce(runtime);
+    runtime->transport->introduce(runtime);
 }
 
 void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result)
@@ -215,8 +202,8 @@ void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result)
 
 void hf_hello_introduced(struct hf_runtime *runtime)
 {
-    if (runtime->remote.is_renewing) {
-        hf_remote_renewed(runtime);
+    if (hf_runtime_is_renewing(runtime)) {
+        runtime->transport->renewed(runtime);
         return;
     }
     if (runtime->machine.state != HF_RUNTIME_LISTING)
@@ -284,8 +271,8 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
         publish(runtime->server, part, fresh, is_announced);
         if (listing->is_dirty)
             fetch_part(runtime, part);
-        else if (part == HF_PART_TOOLS)
-            hf_remote_corrected(runtime);
+        else if (part == HF_PART_TOOLS && runtime->transport->tools_listed)
+            runtime->transport->tools_listed(runtime);
         hf_server_mark(runtime->server);
         return;
     }
@@ -315,8 +302,8 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
     hf_note(server->engine, HF_NOTE_DEBUG, server, runtime->generation,
             "list_failed method=%s the last good one stays",
             hf_method(hf_part_traits(part)->list)->name);
-    if (part == HF_PART_TOOLS)
-        hf_remote_corrected(runtime);
+    if (part == HF_PART_TOOLS && runtime->transport->tools_listed)
+        runtime->transport->tools_listed(runtime);
     hf_server_mark(server);
 }
 
@@ -346,7 +333,7 @@ void hf_restore_level(struct hf_runtime *runtime)
 {
     const struct hf_session *owner = runtime->slot->owner;
     const int level = owner ? owner->level : hf_doors_lowest_level(runtime->server);
-    if (level < 0 || !runtime->has_logging || runtime->remote.is_renewing || runtime->is_modern)
+    if (level < 0 || !runtime->has_logging || hf_runtime_is_renewing(runtime) || runtime->is_modern)
         return;
     struct hf_buf params = hf_draft();
     hf_buf_printf(&params, "{\"level\":\"%s\"}", hf_level_name(level));

@@ -32,8 +32,11 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->client, HF_TIMER_CLIENT, runtime);
     hf_timer_init(&runtime->probe, HF_TIMER_PROBE, runtime);
     hf_timer_init(&runtime->ear.timer, HF_TIMER_EAR, runtime);
-    runtime->is_remote = slot->server->is_remote;
-    hf_remote_init(runtime);
+    hf_timer_init(&runtime->hold, HF_TIMER_HOLD, runtime);
+    runtime->transport =
+        slot->server->is_remote ? slot->server->engine->remote_transport : &hf_pipe_transport;
+    if (runtime->transport->init)
+        runtime->transport->init(runtime);
     hf_list_push(&slot->runtimes, &runtime->link);
     if (!slot->server->is_clients_own) /* else the clock starts with the client's own greeting */
         arm_start(runtime);
@@ -44,11 +47,8 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
 static void free_runtime(void *p)
 {
     struct hf_runtime *runtime = p;
-    hf_free(runtime->remote.endpoint);
-    hf_free(runtime->remote.session_id);
-    hf_free(runtime->remote.version);
-    hf_free(runtime->remote.listen_id);
-    hf_free(runtime->remote.stranger.name);
+    if (runtime->transport->forget)
+        runtime->transport->forget(runtime);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);
@@ -64,6 +64,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->stall);
     hf_timer_clear(timers, &runtime->client);
     hf_timer_clear(timers, &runtime->probe);
+    hf_timer_clear(timers, &runtime->hold);
     hf_ear_done(runtime);
 }
 
@@ -90,10 +91,16 @@ static void settle_calls(struct hf_runtime *runtime)
     }
 }
 
+static void transport_done(struct hf_runtime *runtime)
+{
+    if (runtime->transport->done)
+        runtime->transport->done(runtime);
+}
+
 void hf_runtime_discard(struct hf_runtime *runtime)
 {
     runtime->is_frozen = true;
-    hf_remote_done(runtime);
+    transport_done(runtime);
     settle_calls(runtime);
     clear_timers(runtime);
     hf_unlink(&runtime->mark);
@@ -107,7 +114,7 @@ static void release(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
     report_pending_loss(runtime); /* it could not be killed before its exit was given up on */
-    hf_remote_done(runtime);
+    transport_done(runtime);
     hf_emit(runtime->server->engine, HF_DO_RELEASE)->runtime = runtime;
     hf_runtime_discard(runtime);
     hf_slot_runtime_gone(slot);
@@ -119,32 +126,18 @@ static void freeze(struct hf_runtime *runtime)
         return;
     runtime->is_frozen = true;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->stall);
-    if (runtime->is_remote)
-        runtime->taken_back = 0;
-    else
-        hf_emit(runtime->server->engine, HF_DO_STEAL)->runtime = runtime;
+    runtime->transport->freeze(runtime);
 }
-
-static const struct {
-    enum hf_runtime_effect bit;
-    enum hf_effect_kind effect;
-    void (*remotely)(struct hf_runtime *runtime); /* NULL: nothing to do there */
-} passed_on[] = {
-    { HF_RUNTIME_DO_CLOSE_STDIN, HF_DO_CLOSE_STDIN, hf_remote_close },
-    { HF_RUNTIME_DO_TERM, HF_DO_TERM, NULL },
-    { HF_RUNTIME_DO_KILL, HF_DO_KILL, hf_remote_kill },
-};
 
 static void pass_on(struct hf_runtime *runtime, unsigned effects)
 {
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
-        if (!(effects & passed_on[i].bit))
-            continue;
-        if (!runtime->is_remote)
-            hf_emit(runtime->server->engine, passed_on[i].effect)->runtime = runtime;
-        else if (passed_on[i].remotely)
-            passed_on[i].remotely(runtime);
-    }
+    const struct hf_transport_ops *transport = runtime->transport;
+    if (effects & HF_RUNTIME_DO_CLOSE_STDIN)
+        transport->close(runtime);
+    if (effects & HF_RUNTIME_DO_TERM && transport->term)
+        transport->term(runtime);
+    if (effects & HF_RUNTIME_DO_KILL)
+        transport->kill(runtime);
 }
 
 void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
@@ -188,15 +181,12 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
         return; /* it is greeted with the client's own words, which are still to come */
     if (!runtime->start.at_ms)
         arm_start(runtime);
-    if (runtime->server->era != HF_ERA_LEGACY && !runtime->remote.is_sse) {
+    if (runtime->server->era != HF_ERA_LEGACY && !runtime->is_older_transport) {
         hf_probe_begin(runtime);
         return;
     }
     hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
-    if (runtime->is_remote)
-        hf_remote_start(runtime);
-    else
-        hf_hello_begin(runtime);
+    runtime->transport->greet(runtime);
 }
 
 void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now)
@@ -205,7 +195,7 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now)
     hf_set_now(engine, now);
     runtime->pid = pid;
     runtime->is_started = true;
-    if (!runtime->is_remote)
+    if (!runtime->remote)
         hf_note(engine, HF_NOTE_INFO, runtime->server, runtime->generation, "started pid=%ld", pid);
     hf_runtime_maybe_greet(runtime);
 }
@@ -274,7 +264,7 @@ void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how)
 
 /* The bytes taken back are known only after the shell has performed STEAL; the judgement follows
  * then, or as soon as no answer can come any more and the loss has been told. */
-static void maybe_settle(struct hf_runtime *runtime)
+void hf_runtime_maybe_settle(struct hf_runtime *runtime)
 {
     if (runtime->is_silent && runtime->taken_back >= 0 && !runtime->is_loss_pending)
         settle_calls(runtime);
@@ -302,7 +292,7 @@ void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now)
     if (is_running && runtime->machine.state < HF_RUNTIME_CLOSING)
         hf_server_reason(runtime->server, "closed its stdout"); /* else its guard says why */
     hf_runtime_lose(runtime, HF_RUNTIME_EV_SILENT);
-    maybe_settle(runtime);
+    hf_runtime_maybe_settle(runtime);
     maybe_over(runtime);
 }
 
@@ -330,7 +320,7 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_no
     }
     hf_runtime_lose(runtime, HF_RUNTIME_EV_EXITED);
     report_pending_loss(runtime);
-    maybe_settle(runtime);
+    hf_runtime_maybe_settle(runtime);
     if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here EOF is waited for, not exit */
         hf_timer_clear(&engine->timers, &runtime->stay);
     if (!runtime->is_silent)
@@ -345,7 +335,7 @@ void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now)
     if (runtime->machine.state == HF_RUNTIME_GONE)
         return;
     runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
-    maybe_settle(runtime);
+    hf_runtime_maybe_settle(runtime);
     maybe_over(runtime);
 }
 
@@ -363,7 +353,7 @@ void hf_runtime_stolen(struct hf_runtime *runtime, const struct hf_span *taken, 
                 "writes into its stdin, and no call in it counts as unread",
                 taken->n);
     runtime->taken_back = is_proof ? (int64_t)taken->n : 0;
-    maybe_settle(runtime);
+    hf_runtime_maybe_settle(runtime);
 }
 
 void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now)
@@ -418,30 +408,16 @@ static void other_half_is_not_coming(struct hf_runtime *runtime)
      * Silent: it lives on without a stdout, and is as good as lost. */
     runtime->is_silent = true;
     report_pending_loss(runtime);
-    maybe_settle(runtime);
+    hf_runtime_maybe_settle(runtime);
     maybe_over(runtime);
     if (runtime->machine.state == HF_RUNTIME_KILLING && runtime->is_tree_gone)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
 }
 
-/* A remote server that was lost to one call may still be answering others: as long as nobody wants
- * it gone, they have the time they need. */
 static void stay_is_over(struct hf_runtime *runtime)
 {
-    struct hf_engine *engine = runtime->server->engine;
-    const bool may_stay = runtime->remote.was_lost && runtime->in_flight &&
-                          runtime->machine.state == HF_RUNTIME_DRAINING;
-    if (may_stay) {
-        hf_timer_set(&engine->timers, &runtime->stay,
-                     engine->now_ms + runtime->server->settings.drain_ms + 1);
-    } else if (runtime->is_remote && runtime->machine.state == HF_RUNTIME_DRAINING) {
-        /* there is no tree to kill: what is under way is given up, and its session ended */
-        hf_runtime_event(runtime, HF_RUNTIME_EV_CLOSE);
-        runtime->is_silent = true;
-        maybe_settle(runtime);
-    } else {
+    if (!runtime->transport->outstayed || !runtime->transport->outstayed(runtime))
         hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT);
-    }
 }
 
 void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
@@ -453,16 +429,12 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
             hf_server_reason(runtime->server, "did not finish starting within %u ms",
                              runtime->server->settings.start_timeout_ms);
             hf_runtime_lose(runtime, HF_RUNTIME_EV_TIMEOUT);
-        } else if (runtime->remote.is_renewing) {
-            hf_server_reason(runtime->server, "gave no new session within %u ms",
-                             runtime->server->settings.start_timeout_ms);
-            hf_remote_lost(runtime);
+        } else if (runtime->transport->start_timed_out) {
+            runtime->transport->start_timed_out(runtime);
         }
         break;
     case HF_TIMER_STAY: stay_is_over(runtime); break;
     case HF_TIMER_PROBE: hf_probe_timer(runtime); break;
-    case HF_TIMER_LISTEN: hf_remote_listen(runtime); break;
-    case HF_TIMER_EAR: hf_ear_timer(runtime); break;
     case HF_TIMER_CLIENT: hf_hello_client_ready(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_HOLD: hf_check_waited(runtime); break;
@@ -476,6 +448,8 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_SETTLE:
     case HF_TIMER_NEWS:
     case HF_TIMER_ASK:
+    case HF_TIMER_LISTEN:
+    case HF_TIMER_EAR:
     case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
     }
 }
@@ -496,7 +470,7 @@ struct hf_server *hf_runtime_server(const struct hf_runtime *runtime)
 }
 bool hf_runtime_is_remote(const struct hf_runtime *runtime)
 {
-    return runtime->is_remote;
+    return runtime->remote != NULL;
 }
 uint64_t hf_runtime_generation(const struct hf_runtime *runtime)
 {

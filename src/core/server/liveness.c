@@ -38,7 +38,7 @@ void hf_check_maybe(struct hf_runtime *runtime)
 {
     if (runtime->machine.state != HF_RUNTIME_LIVE || runtime != runtime->slot->current)
         return;
-    if (runtime->check_call || runtime->check.at_ms || runtime->remote.is_renewing)
+    if (runtime->check_call || runtime->check.at_ms || hf_runtime_is_renewing(runtime))
         return; /* one is under way, or the next is set */
     if (runtime->in_flight == 0)
         start_check(runtime);
@@ -46,16 +46,16 @@ void hf_check_maybe(struct hf_runtime *runtime)
 
 void hf_check_waited(struct hf_runtime *runtime)
 {
-    runtime->remote.holds = false;
+    hf_runtime_hold(runtime, HF_HOLD_CHECK, false);
     hf_slot_mark(runtime->slot);
 }
 
 static void let_go(struct hf_runtime *runtime)
 {
-    runtime->remote.is_suspect = false;
-    if (!runtime->remote.holds)
+    runtime->is_suspect = false;
+    if (!(runtime->holds & HF_HOLD_CHECK))
         return;
-    hf_timer_clear(&runtime->server->engine->timers, &runtime->remote.hold);
+    hf_timer_clear(&runtime->server->engine->timers, &runtime->hold);
     hf_check_waited(runtime);
 }
 
@@ -70,10 +70,10 @@ static void start_suspicious_check(struct hf_runtime *runtime)
             ? settings->call_timeout_ms
             : settings->wait_ms;
     const uint32_t hold_ms = wait_ms > SUSPECT_MS ? SUSPECT_MS : wait_ms / 2;
-    runtime->remote.suspected_ms = engine->now_ms;
-    runtime->remote.holds = hold_ms > 0;
+    runtime->suspected_ms = engine->now_ms;
+    hf_runtime_hold(runtime, HF_HOLD_CHECK, hold_ms > 0);
     if (hold_ms)
-        hf_timer_set(&engine->timers, &runtime->remote.hold, engine->now_ms + hold_ms);
+        hf_timer_set(&engine->timers, &runtime->hold, engine->now_ms + hold_ms);
     if (!runtime->check_call)
         start_check(runtime);
 }
@@ -81,12 +81,11 @@ static void start_suspicious_check(struct hf_runtime *runtime)
 void hf_check_suspect(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_remote *remote = &runtime->remote;
     if (runtime->machine.state != HF_RUNTIME_LIVE || runtime != runtime->slot->current ||
-        remote->is_renewing || remote->is_suspect)
+        hf_runtime_is_renewing(runtime) || runtime->is_suspect)
         return;
-    remote->is_suspect = true;
-    const uint64_t next_ms = remote->suspected_ms ? remote->suspected_ms + SUSPECT_MS : 0;
+    runtime->is_suspect = true;
+    const uint64_t next_ms = runtime->suspected_ms ? runtime->suspected_ms + SUSPECT_MS : 0;
     if (engine->now_ms >= next_ms)
         start_suspicious_check(runtime);
     else if (!runtime->check_call)
@@ -96,7 +95,7 @@ void hf_check_suspect(struct hf_runtime *runtime)
 void hf_check_answer_came(struct hf_runtime *runtime)
 {
     struct hf_call *ping = runtime->check_call;
-    if (!runtime->remote.is_suspect)
+    if (!runtime->is_suspect)
         return;
     if (ping)
         hf_call_end_ours(ping);
@@ -130,7 +129,7 @@ void hf_check_timer(struct hf_runtime *runtime)
         hf_call_end_ours(ping);
         let_go(runtime);
         check_failed(runtime, "ping");
-    } else if (runtime->remote.is_suspect) {
+    } else if (runtime->is_suspect) {
         start_suspicious_check(runtime);
     } else if (runtime->in_flight == 0) {
         start_check(runtime);

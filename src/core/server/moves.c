@@ -164,10 +164,8 @@ static void do_install(struct hf_slot *slot)
             server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
     hf_slot_touch(slot);
     hf_restore(runtime);
-    if (runtime->is_remote) {
-        hf_remote_listen(runtime);
-        hf_doubts_next(runtime);
-    }
+    if (runtime->transport->installed)
+        runtime->transport->installed(runtime);
     hf_slot_mark(slot);
 }
 

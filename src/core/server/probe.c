@@ -18,7 +18,7 @@ static const struct hf_call_owner owner = {
 bool hf_probe_may_help(const struct hf_runtime *runtime)
 {
     return runtime->server->settings.era == HF_ERA_UNKNOWN && !runtime->was_probed &&
-           !runtime->remote.is_renewing && !runtime->remote.is_sse;
+           !hf_runtime_is_renewing(runtime) && !runtime->is_older_transport;
 }
 
 /* Of the time that the whole start has, what is left must do for the older greeting. */
@@ -42,11 +42,11 @@ void hf_probe_begin(struct hf_runtime *runtime)
     runtime->may_die_of_probe =
         runtime->machine.state == HF_RUNTIME_SPAWNING && settings->era == HF_ERA_UNKNOWN;
     hf_runtime_event(runtime, HF_RUNTIME_EV_PROBE);
-    hf_free(runtime->remote.session_id); /* given with an initialize that was not accepted */
-    runtime->remote.session_id = NULL;
+    if (runtime->transport->forget_session)
+        runtime->transport->forget_session(runtime);
     runtime->was_probed = runtime->is_probing = true;
     (void)hf_call_ours(runtime, &owner, hf_method(HF_METHOD_DISCOVER), HF_SPAN(""));
-    if (!runtime->is_remote && settings->era == HF_ERA_UNKNOWN)
+    if (!runtime->remote && settings->era == HF_ERA_UNKNOWN)
         arm(runtime);
 }
 

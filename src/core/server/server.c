@@ -223,7 +223,8 @@ static void disable_slot(struct hf_slot *slot, bool remove)
     hf_slot_event(slot, HF_SLOT_EV_DISABLE);
     struct hf_runtime *runtime;
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
-        hf_remote_switched_off(runtime);
+        if (runtime->transport->switched_off)
+            runtime->transport->switched_off(runtime);
     }
     if (hf_list_empty(&slot->runtimes))
         slot_is_empty(slot);

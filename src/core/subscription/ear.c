@@ -25,7 +25,7 @@ void hf_ear_mark(struct hf_runtime *runtime)
 static bool can_be_asked(const struct hf_runtime *runtime)
 {
     return runtime->machine.state == HF_RUNTIME_LIVE && runtime == runtime->slot->current &&
-           !runtime->is_frozen && !runtime->remote.is_renewing &&
+           !runtime->is_frozen && !hf_runtime_is_renewing(runtime) &&
            !runtime->server->engine->is_stopping;
 }
 
@@ -269,8 +269,8 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
                             code == -32601;
     runtime->ear.is_refused |= is_unknown;
     hf_call_end_ours(call);
-    if (is_unknown && runtime->is_remote)
-        hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
+    if (is_unknown && runtime->transport->listen_refused)
+        runtime->transport->listen_refused(runtime);
 }
 
 static void left(struct hf_call *call)

@@ -37,7 +37,7 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
         return;
     }
     if (runtime->is_modern) { /* it asks by answering, and over HTTP it would take no answer */
-        if (!runtime->is_remote)
+        if (!runtime->remote)
             hf_tell_error(runtime, msg->id, -32601, "there are no such requests in this revision");
         return;
     }

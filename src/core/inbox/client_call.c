@@ -1,0 +1,113 @@
+/* client_call.c - a client's call as its owner sees it: what the server's answer means for it,
+ * which calls are answered without their server, and what is not known after one that went
+ * unanswered. */
+#include "core/state.h"
+
+/* In the words of its server's era. */
+static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)
+{
+    int64_t code;
+    return msg->kind == HF_MSG_ERROR &&
+           hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
+           (code == -32002 || (code == -32602 && call->runtime->is_modern));
+}
+
+/* The server's answer goes to the client, in the words of its era. */
+static void pass(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const bool crosses_eras = call->is_modern && !runtime->is_modern;
+    runtime->completed_a_call = true;
+    if (runtime == runtime->slot->current) /* what an old one still answers proves nothing */
+        hf_backoff_call_completed(&runtime->server->backoff);
+    if (crosses_eras && hf_park_wants_url(call, msg)) {
+        hf_park_ask_url(call, msg);
+        return;
+    }
+    struct hf_answer answer = hf_answer_as_it_came(msg);
+    if (hf_call_is_parked(call) || (crosses_eras && hf_modern_changes(call, msg))) {
+        struct hf_buf rest = hf_draft();
+        hf_modern_add_rest(&rest, call, msg, &answer.code);
+        answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
+    }
+    if (call->is_tool_call)
+        hf_answer_take_over_outcome(&answer, msg);
+    hf_call_answer(call, answer);
+}
+
+/* True: another server may have the resource, and is asked. */
+static bool moves_on(struct hf_call *call, const struct hf_msg *msg)
+{
+    const bool has_asked = call->park || call->input; /* who asks has what is asked for */
+    if (call->method->id != HF_METHOD_RESOURCES_READ || !call->is_guess || has_asked ||
+        !says_not_found(call, msg))
+        return false;
+    struct hf_server *next = hf_request_next_with_resources(call->session, call->slot->server);
+    struct hf_slot *slot = next ? hf_slot_for(next, call->session) : NULL;
+    if (slot)
+        hf_call_move(call, slot);
+    return slot;
+}
+
+/* What the server tells of has changed with this answer. */
+static void note_subscription(const struct hf_call *call, const struct hf_msg *msg)
+{
+    const enum hf_method_id method = call->method->id;
+    if (method != HF_METHOD_SUBSCRIBE && method != HF_METHOD_UNSUBSCRIBE)
+        return;
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
+        hf_ear_subscribed(call->runtime, call->uri);
+        hf_session_subscribe(call->session, call->slot->server, call->uri);
+    }
+    if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE) {
+        hf_ear_unsubscribed(call->runtime, call->uri);
+        hf_session_unsubscribe(call->session, call->slot->server, call->uri);
+    }
+    hf_ear_mark(call->runtime); /* also after an error: others may have relied on it */
+}
+
+static void answered(struct hf_call *call, const struct hf_msg *msg)
+{
+    struct hf_runtime *runtime = call->runtime;
+    const struct hf_transport_ops *transport = runtime->transport;
+    if (moves_on(call, msg))
+        return;
+    if (transport->takes_answer && transport->takes_answer(call, msg))
+        return;
+    if (runtime->is_modern && !call->is_modern && hf_input_is_required(msg)) {
+        hf_input_ask(call, msg);
+        return;
+    }
+    if (msg->kind == HF_MSG_RESULT && runtime->has_tasks)
+        hf_task_made(call, msg->result);
+    note_subscription(call, msg);
+    pass(call, msg);
+    if (transport->answer_passed)
+        transport->answer_passed(runtime, msg);
+}
+
+/* A server may have changed its era while the call waited for it. */
+static bool answered_instead(struct hf_call *call)
+{
+    if (hf_retry_is_misplaced(call))
+        hf_retry_refuse_misplaced(call);
+    else if (hf_input_is_misplaced(call))
+        hf_input_refuse_misplaced(call);
+    else if (hf_ear_can_answer(call))
+        hf_ear_answer(call);
+    else
+        return false;
+    return true;
+}
+
+static void ended_unanswered(const struct hf_call *call, struct hf_runtime *runtime)
+{
+    hf_ear_unsure(runtime, call);
+}
+
+const struct hf_call_owner hf_client_call_owner = {
+    .purpose = HF_FOR_CLIENT,
+    .answered_instead = answered_instead,
+    .answered = answered,
+    .ended_unanswered = ended_unanswered,
+};

@@ -1,0 +1,190 @@
+/* from_client.c - what clients send: requests, notifications, and answers to what servers asked. */
+#include "core/state.h"
+
+/* ---- requests ---- */
+
+/* Whose it is and which key it has, as far as it says so itself. */
+static void identify(struct hf_incoming *in, const struct hf_origin *origin)
+{
+    const struct hf_span meta = in->msg->meta;
+    in->caller.who = origin->who;
+    in->caller.session = in->is_modern ? 0 : in->session->number;
+    in->key = origin->key;
+    if (!meta.p)
+        return;
+    if (in->is_modern)
+        in->caller.client = hf_json_get(meta, HF_SPAN(HF_META_CLIENT));
+    in->caller.chain = hf_json_get(meta, HF_SPAN(HF_META_CALLER));
+    const struct hf_span key = hf_json_get(meta, HF_SPAN(HF_META_KEY));
+    if (key.p)
+        in->key = key;
+}
+
+static void take_request(struct hf_session *session, const struct hf_origin *origin,
+                         const struct hf_msg *msg)
+{
+    struct hf_incoming incoming = {
+        .session = session,
+        .via = origin->via,
+        .id = msg->id,
+        .is_modern = session->is_modern || hf_era_is_modern(msg),
+        .method = hf_method_find(msg->method),
+        .msg = msg,
+    };
+    const struct hf_incoming *in = &incoming;
+    if (in->is_modern && hf_modern_refuse_wrong(in))
+        return;
+    if (in->method->id == HF_METHOD_INITIALIZE) {
+        if (hf_request_refuses_to_keep(in, msg->params.n))
+            return;
+        hf_welcome_hello(session,
+                         hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
+        hf_held_take(in, HF_PART_TOOLS);
+        return;
+    }
+    if (in->method->id == HF_METHOD_PING) {
+        hf_reply_result(in, HF_SPAN("{}"));
+        return;
+    }
+    if (in->is_modern)
+        hf_welcome_modern(session, msg);
+    else
+        hf_welcome_stranger(session);
+    hf_welcome_initialized(session);
+    if (in->method->id == HF_METHOD_TOOLS_CALL)
+        identify(&incoming, origin);
+    if (hf_retry_is_ours(in))
+        hf_retry_take(in);
+    else
+        hf_request_route(in);
+}
+
+/* ---- notifications and answers of clients ---- */
+
+static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
+{
+    const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
+    struct hf_call *found = NULL, *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (!id.p || !hf_json_same_scalar(call->client_id, id))
+            continue;
+        if (found)
+            return; /* two with the same id: nobody can say which one is meant */
+        found = call;
+    }
+    /* over HTTP many clients share a modern session, and the end of its stream is what cancels */
+    struct hf_listener *listener = id.p && !session->is_modern ? hf_listen_find(session, id) : NULL;
+    if (listener && !found)
+        hf_listen_drop(session, listener);
+    else if (found && !listener && found->method->id != HF_METHOD_INITIALIZE)
+        hf_call_cancel(found, hf_json_get(msg->params, HF_SPAN("reason")));
+}
+
+static void tell_servers(struct hf_session *session, enum hf_method_id method, struct hf_span text)
+{
+    struct hf_server *server;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        const struct hf_slot *slot =
+            hf_session_uses(session, server) ? hf_slot_of(server, session) : NULL;
+        if (slot && slot->current &&
+            !(slot->current->is_modern && method == HF_METHOD_ROOTS_CHANGED))
+            hf_mention(slot->current,
+                       text); /* the modern era asks for the roots where it needs them */
+    }
+}
+
+static void take_notification(struct hf_session *session, const struct hf_msg *msg)
+{
+    const enum hf_method_id method = hf_method_find(msg->method)->id;
+    switch (method) {
+    case HF_METHOD_INITIALIZED: hf_welcome_initialized(session); break;
+    case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
+    case HF_METHOD_PROGRESS: { /* of something a server asked of it */
+        struct hf_ask *ask;
+        HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+            hf_mention(ask->runtime, msg->text);
+        }
+        break;
+    }
+    case HF_METHOD_ROOTS_CHANGED: tell_servers(session, method, msg->text); break;
+    default:
+        if (session->only)
+            tell_servers(session, method, msg->text);
+        break;
+    }
+}
+
+/* Returns how many answers it will get. */
+static unsigned take_one(struct hf_session *session, const struct hf_origin *origin,
+                         struct hf_span text)
+{
+    struct hf_msg msg;
+    struct hf_err err;
+    const enum hf_msg_status status =
+        hf_msg_parse(text, session->engine->limits.max_depth, &msg, &err);
+    struct hf_incoming unread = { .session = session, .via = origin->via };
+    switch (status) {
+    case HF_MSG_NOT_JSON: hf_reply_error(&unread, -32700, "%s", err.text); return 1;
+    case HF_MSG_NOT_A_REQUEST:
+        unread.id = msg.id;
+        hf_reply_error(&unread, -32600, "%s", err.text);
+        return 1;
+    case HF_MSG_OK: break;
+    }
+    switch (msg.kind) {
+    case HF_MSG_REQUEST: take_request(session, origin, &msg); return 1;
+    case HF_MSG_NOTIFICATION: take_notification(session, &msg); break;
+    case HF_MSG_RESULT:
+    case HF_MSG_ERROR: hf_ask_answered(session, &msg); break;
+    }
+    return 0;
+}
+
+static unsigned take_message(struct hf_session *session, const struct hf_origin *origin,
+                             struct hf_span text)
+{
+    struct hf_json_error error;
+    /* 2025-03-26 had batches; each of its messages is answered on its own */
+    if (hf_json_type(text) != HF_JSON_ARRAY ||
+        !hf_json_check(text, session->engine->limits.max_depth, &error))
+        return take_one(session, origin, text);
+    unsigned owed = 0;
+    struct hf_json_iter it = hf_json_iter(text);
+    if (!hf_json_next(&it)) {
+        const struct hf_incoming unread = { .session = session, .via = origin->via };
+        hf_reply_error(&unread, -32600, "a batch must not be empty");
+        return 1;
+    }
+    do
+        owed += take_one(session, origin, it.value);
+    while (hf_json_next(&it));
+    return owed;
+}
+
+unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,
+                                 const struct hf_origin *origin, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    return take_message(session, origin, text);
+}
+
+void hf_session_message(struct hf_session *session, struct hf_span text, struct hf_now now)
+{
+    (void)hf_session_message_from(session, text, &(struct hf_origin) { 0 }, now);
+}
+
+void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
+                             struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    const struct hf_span id = hf_json_skim_id(skim);
+    const struct hf_incoming in = { .session = session,
+                                    .id = id.n ? id : (struct hf_span) { NULL, 0 } };
+    if (!hf_json_skim_has_method(skim) && id.n) {
+        hf_ask_answer_over(session, id);
+        return;
+    }
+    hf_refuse(&in, NULL, HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
+              "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
+              "sent. Make it smaller, or raise the limit.");
+}
