@@ -11,6 +11,8 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     engine->limits = *limits;
     engine->random = seed ? seed : 1;
     engine->remote_transport = &hf_remote_transport;
+    engine->bridge = &hf_bridge_ops;
+    engine->host = &hf_call_host;
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->doors);

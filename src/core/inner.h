@@ -316,15 +316,9 @@ bool hf_park_is_for(const struct hf_method *method);
 bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
 
 /* park.c */
-void hf_park_ended(struct hf_call *call, const struct hf_answer *answer); /* for answer.c */
-/* It was never sent since the last retry came: it may go on with the next. */
-bool hf_park_may_come_again(const struct hf_park *park, enum hf_error error);
-void hf_park_lay_aside(struct hf_park *park, const struct hf_answer *answer);
+extern const struct hf_bridge_ops hf_bridge_ops;
 void hf_park_stop_asking(struct hf_park *park); /* its call is about to end */
-void hf_park_left(struct hf_call *call);        /* its call or one of its waiters, which ends */
-void hf_park_lost(struct hf_call *call); /* its call is sent again: what was asked in it is moot */
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
-uint64_t hf_park_via(const struct hf_call *call); /* of the newest waiter; 0: there is none */
 void hf_park_timer(struct hf_park *park);
 void hf_parks_drop(struct hf_session *session, const char *why); /* nobody can come for them */
 void hf_parks_stop(struct hf_session *session);
@@ -336,12 +330,11 @@ static inline bool hf_call_is_parked(const struct hf_call *call)
 /* Where its client hears of it; 0: nobody waits for it. */
 static inline uint64_t hf_call_via(const struct hf_call *call)
 {
-    return hf_call_is_parked(call) ? hf_park_via(call) : call->via;
+    return hf_call_is_parked(call) ? call->engine->bridge->via(call) : call->via;
 }
 /* park.c, for park_ask.c and retry.c */
 struct hf_park *hf_park_new(struct hf_call *call);
 struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
-uint64_t hf_park_generation(const struct hf_park *park);     /* that has its call, or had it last */
 bool hf_park_is_asked(const struct hf_park *park);           /* and not answered yet */
 /* Its call is with no server from here on; it may outlive the one it was with, and so may those
  * that wait for it. */
@@ -434,7 +427,7 @@ void hf_check_suspect(struct hf_runtime *runtime);     /* one call was lost to i
 void hf_check_answer_came(struct hf_runtime *runtime); /* to any other call */
 void hf_check_waited(struct hf_runtime *runtime);      /* calls wait no longer for a check */
 void hf_stall_timer(struct hf_runtime *runtime);
-void hf_check_call_ended(struct hf_runtime *runtime);
+extern const struct hf_call_host hf_call_host;
 
 /* view.c: lists under the names of a door */
 struct hf_view;

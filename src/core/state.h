@@ -75,6 +75,9 @@ enum hf_call_purpose {
     HF_FOR_LISTEN,  /* what a modern server tells of itself */
 };
 
+struct hf_answer;
+struct hf_input;
+
 /* Who made a call, and is told what becomes of it. A callback table, because a call must not know
  * who asks what: the rooms that make calls stand above this one. A member that is NULL: its owner
  * does not care. */
@@ -94,6 +97,38 @@ enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
 struct hf_cut { /* bytes of the text that are replaced on the way out */
     size_t at, length;
     struct hf_span by;
+};
+
+/* What the room between the eras does for a call that is parked there, or whose client is asked
+ * something for its server. A callback table, because that room stands above this one: few calls
+ * ever get there. */
+struct hf_bridge_ops {
+    /* of a call with a park */
+    void (*ended)(struct hf_call *call, const struct hf_answer *answer); /* it is parked */
+    /* True: it was never sent since its client came back, and waits for the next time. */
+    bool (*laid_aside)(struct hf_call *call, enum hf_error error, const struct hf_answer *answer);
+    void (*left)(struct hf_call *call);        /* the call, or one that waits for it, ends */
+    void (*resent)(struct hf_call *call);      /* what was asked in it is moot */
+    void (*keeping)(struct hf_call *call);     /* its answer is known, and waits for leave to go */
+    void (*left_server)(struct hf_call *call); /* it is with no server from here on */
+    bool (*is_bound)(const struct hf_call *call); /* to its server, which asked in the middle */
+    uint64_t (*generation)(const struct hf_call *call);    /* that has the call, or had it last */
+    uint64_t (*via)(const struct hf_call *call);           /* of the newest waiter; 0: none */
+    struct hf_call *(*sent)(const struct hf_call *waiter); /* what it waits for */
+    void (*each_waiter)(const struct hf_call *call,
+                        void (*tell)(const struct hf_call *call, const struct hf_call *waiter));
+    /* of a call whose legacy client is asked for its modern server */
+    void (*input_dropped)(struct hf_call *call); /* the call is about to end */
+    void (*input_timed_out)(struct hf_call *call);
+    void (*input_free)(struct hf_input *input); /* NULL accepted */
+};
+
+/* What a call tells the server it is for. A callback table, because servers stand above calls:
+ * they make some of their own. */
+struct hf_call_host {
+    unsigned (*slot_event)(struct hf_slot *slot, enum hf_slot_event event);
+    void (*call_left)(struct hf_runtime *runtime);
+    void (*went_silent)(struct hf_runtime *runtime); /* a call timed out, or was given up */
 };
 
 /* What became of a client's call, as it is counted and recorded. */
@@ -177,6 +212,7 @@ struct hf_call {
     char *extra;                 /* members for params: what its server asked for; NULL: none */
     uint32_t given_used;         /* bits: answers it brought along that were used */
     struct hf_input *input;      /* its modern server asked its legacy client; NULL: never */
+    uint64_t asked_by;           /* the generation that did */
     size_t held;                 /* bytes of it in engine->held_bytes */
     size_t intro;                /* of those, for what is added when it is first sent */
     struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a server of the other era */
@@ -452,7 +488,6 @@ struct hf_park {
 
 /* What a legacy client is being asked for a modern server, and was before. */
 struct hf_input {
-    uint64_t generation; /* that asked */
     unsigned rounds;
     unsigned open;         /* questions that are not answered yet */
     char *state;           /* raw: of the round under way; NULL: none */
@@ -552,6 +587,8 @@ struct hf_grave {
 struct hf_engine {
     struct hf_limits limits;
     const struct hf_transport_ops *remote_transport; /* of servers that have a url */
+    const struct hf_bridge_ops *bridge;
+    const struct hf_call_host *host;
     struct hf_link servers, sessions, doors;
     struct hf_link unlisted;             /* servers of which some part was never listed */
     struct hf_link anywhere;             /* subscriptions to resources that no server lists */

@@ -227,7 +227,7 @@ void hf_input_ask(struct hf_call *call, const struct hf_msg *msg)
         hf_buf_init(&call->input->answers, SIZE_MAX / 2);
     }
     call->was_dispatched = true;
-    call->input->generation = call->runtime->generation;
+    call->asked_by = call->runtime->generation;
     if (++call->input->rounds > ROUNDS_MAX)
         give_up(call, "too_many_rounds", "had asked too often by then");
     else if (count < 0 || (count == 0 && !state.p))

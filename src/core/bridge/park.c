@@ -24,12 +24,6 @@ struct hf_round *hf_park_newest(const struct hf_park *park)
     return hf_list_empty(&park->rounds) ? NULL : HF_ITEM(park->rounds.prev, struct hf_round, link);
 }
 
-uint64_t hf_park_generation(const struct hf_park *park)
-{
-    const struct hf_call *call = park->call;
-    return call && call->runtime ? call->runtime->generation : park->generation;
-}
-
 bool hf_park_is_asked(const struct hf_park *park)
 {
     const struct hf_round *round = hf_park_newest(park);
@@ -361,7 +355,7 @@ void hf_park_stop_asking(struct hf_park *park)
     hf_park_refuse_asks(park, true, "the call has ended");
 }
 
-void hf_park_ended(struct hf_call *call, const struct hf_answer *answer)
+static void ended(struct hf_call *call, const struct hf_answer *answer)
 {
     struct hf_park *park = call->park;
     struct hf_answer relayed = *answer;
@@ -401,18 +395,17 @@ static void lay_aside(struct hf_park *park)
     hf_park_rearm(park);
 }
 
-bool hf_park_may_come_again(const struct hf_park *park, enum hf_error error)
+static bool laid_aside(struct hf_call *call, enum hf_error error, const struct hf_answer *answer)
 {
-    return park->is_anew && !hf_error_dispatched(error);
-}
-
-void hf_park_lay_aside(struct hf_park *park, const struct hf_answer *answer)
-{
+    struct hf_park *park = call->park;
+    if (!park->is_anew || hf_error_dispatched(error))
+        return false;
     answer_waiters(park, *answer);
     lay_aside(park);
+    return true;
 }
 
-void hf_park_left(struct hf_call *call)
+static void left(struct hf_call *call)
 {
     struct hf_park *park = call->park;
     if (call->stage != HF_CALL_JOINED) { /* before its client was told of any question */
@@ -433,11 +426,11 @@ void hf_park_left(struct hf_call *call)
         hf_park_rearm(park);
 }
 
-void hf_park_lost(struct hf_call *call)
+static void resent(struct hf_call *call)
 {
     struct hf_park *park = call->park;
     if (!hf_call_is_parked(call)) {
-        hf_park_left(call);
+        left(call);
         return;
     }
     park->is_gathering = false;
@@ -452,12 +445,6 @@ void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_
         if (waiter->token.p)
             hf_send_spliced(waiter->session, waiter->via, msg->text, token, waiter->token);
     }
-}
-
-uint64_t hf_park_via(const struct hf_call *call)
-{
-    const struct hf_link *waiters = &call->park->waiters;
-    return hf_list_empty(waiters) ? 0 : HF_ITEM(waiters->prev, struct hf_call, link)->via;
 }
 
 /* ---- sessions ---- */
@@ -500,3 +487,64 @@ void hf_parks_stop(struct hf_session *session)
                                                hf_call_failure_form(call)));
     }
 }
+
+/* ---- what a call is told to do here ---- */
+
+static void keeping(struct hf_call *call)
+{
+    hf_park_stop_asking(call->park);
+    if (hf_call_is_parked(call))
+        hf_park_rearm(call->park);
+}
+
+static void left_server(struct hf_call *call)
+{
+    hf_park_leave_server(call->park);
+}
+
+static bool is_bound(const struct hf_call *call)
+{
+    return !call->park->is_anew;
+}
+
+static uint64_t generation(const struct hf_call *call)
+{
+    const struct hf_call *parked = call->park->call;
+    return parked && parked->runtime ? parked->runtime->generation : call->park->generation;
+}
+
+static uint64_t via(const struct hf_call *call)
+{
+    const struct hf_link *waiters = &call->park->waiters;
+    return hf_list_empty(waiters) ? 0 : HF_ITEM(waiters->prev, struct hf_call, link)->via;
+}
+
+static struct hf_call *sent(const struct hf_call *waiter)
+{
+    return waiter->park->call;
+}
+
+static void each_waiter(const struct hf_call *call,
+                        void (*tell)(const struct hf_call *call, const struct hf_call *waiter))
+{
+    const struct hf_call *waiter;
+    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link)
+        tell(call, waiter);
+}
+
+const struct hf_bridge_ops hf_bridge_ops = {
+    .ended = ended,
+    .laid_aside = laid_aside,
+    .left = left,
+    .resent = resent,
+    .keeping = keeping,
+    .left_server = left_server,
+    .is_bound = is_bound,
+    .generation = generation,
+    .via = via,
+    .sent = sent,
+    .each_waiter = each_waiter,
+    .input_dropped = hf_input_drop,
+    .input_timed_out = hf_input_too_late,
+    .input_free = hf_input_free,
+};

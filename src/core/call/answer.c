@@ -207,7 +207,7 @@ void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
         answer->outcome == HF_OUTCOME_CANCELLED ||
         (answer->outcome == HF_OUTCOME_FAILED && hf_error_dispatched(answer->error));
     if (hf_call_is_parked(call))
-        hf_park_ended(call, answer);
+        call->engine->bridge->ended(call, answer);
     else if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
         send_to(call->session, call->via, call->client_id, answer, form_if_cut(call));
     hf_call_release(call);
@@ -221,7 +221,7 @@ void hf_call_answer(struct hf_call *call, struct hf_answer answer)
     count(call, &answer);
     record(call, &answer);
     if (call->stage == HF_CALL_ASKING)
-        hf_input_drop(call); /* before its answer, which ends its stream */
+        call->engine->bridge->input_dropped(call); /* before its answer, which ends its stream */
     if (hf_seam_must_keep(call, &answer))
         hf_seam_keep(call, &answer);
     else
@@ -296,10 +296,10 @@ static uint64_t generation_of(const struct hf_call *call)
 {
     /* whose question cannot be answered, unless the answer went to another already */
     if (call->input && !hf_stage_is_begun(call->stage))
-        return call->input->generation;
+        return call->asked_by;
     if (call->runtime)
         return call->runtime->generation;
-    return call->stage == HF_CALL_JOINED ? hf_park_generation(call->park)
+    return call->stage == HF_CALL_JOINED ? call->engine->bridge->generation(call)
                                          : call->slot->server->generation;
 }
 
@@ -333,9 +333,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
     facts.sentence = hf_span_of(sentence);
     const struct hf_answer answer =
         hf_answer_failure(call->engine, error, &facts, hf_call_failure_form(call));
-    if (hf_call_is_parked(call) && hf_park_may_come_again(call->park, error))
-        hf_park_lay_aside(call->park, &answer);
-    else
+    if (!hf_call_is_parked(call) || !call->engine->bridge->laid_aside(call, error, &answer))
         hf_call_answer(call, answer);
 }
 
@@ -355,5 +353,5 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
     hf_call_take_back(call, reason);
     hf_call_answer(call, nothing);
     if (was_silent)
-        hf_check_maybe(runtime);
+        call->engine->host->went_silent(runtime);
 }

@@ -70,7 +70,7 @@ static void free_call(void *p)
     struct hf_call *call = p;
     hf_free(call->own_name);
     hf_free(call->extra);
-    hf_input_free(call->input);
+    call->engine->bridge->input_free(call->input);
     hf_seam_free_answer(call->kept);
     hf_era_undress(call->inserts);
     hf_free(call->own_text);
@@ -223,7 +223,7 @@ void hf_call_timer(struct hf_call *call)
         return;
     }
     if (call->stage == HF_CALL_ASKING) {
-        hf_input_too_late(call);
+        engine->bridge->input_timed_out(call);
         return;
     }
     if (call->owner->timed_out) {
@@ -253,7 +253,7 @@ void hf_call_timer(struct hf_call *call)
             "The call to \"%s\" was sent and did not answer in time (%s); it was cancelled, but it "
             "may have run. Check its effect before sending it again.",
             name, out_of_time ? "callTimeoutMs" : "waitMs, and its server read it only in part");
-        hf_check_maybe(runtime);
+        engine->host->went_silent(runtime);
         return;
     }
     if (call->stage == HF_CALL_CLEARING) {
@@ -340,8 +340,7 @@ void hf_call_left(struct hf_runtime *before)
 {
     if (before->is_settled)
         return;
-    hf_runtime_maybe_drained(before);
-    hf_check_call_ended(before);
+    before->server->engine->host->call_left(before);
     if (before == before->slot->current && before->slot->waiting)
         hf_slot_mark(before->slot);
 }
@@ -367,7 +366,7 @@ void hf_call_release(struct hf_call *call)
     struct hf_session *session = call->session;
     assert(call->stage != HF_CALL_ENDED);
     if (call->park)
-        hf_park_left(call);
+        engine->bridge->left(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_unlink(&call->in_session);

@@ -99,12 +99,10 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     call->kept = copy_of(answer);
     hf_call_weigh(call, 0, call->kept->length);
     if (call->park)
-        hf_park_stop_asking(call->park);
-    if (hf_call_is_parked(call))
-        hf_park_rearm(call->park);
+        engine->bridge->keeping(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     if (hf_call_is_parked(call))
-        hf_park_leave_server(call->park);
+        engine->bridge->left_server(call);
     call->slot = NULL; /* it has done with its server, and may outlive it */
     hf_call_set_stage(call, HF_CALL_KEEPING);
     hf_list_push(&engine->keeping, &call->link);

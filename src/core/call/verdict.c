@@ -9,7 +9,7 @@ static void send_again(struct hf_call *call)
     struct hf_server *server = call->slot->server;
     struct hf_runtime *before = call->runtime;
     if (call->park)
-        hf_park_lost(call);
+        call->engine->bridge->resent(call);
     (void)hf_call_leave_runtime(call);
     call->runtime = NULL;
     call->is_answered = false; /* if it was refused: another answer is waited for */
@@ -39,7 +39,7 @@ void hf_call_lost(struct hf_call *call, struct hf_stream_facts facts)
 void hf_call_judge(struct hf_call *call, struct hf_loss loss)
 {
     struct hf_server *server = call->slot->server;
-    if (hf_call_is_parked(call) && !call->park->is_anew) { /* its server asked: it goes on there */
+    if (hf_call_is_parked(call) && call->engine->bridge->is_bound(call)) {
         loss.evidence = HF_EVIDENCE_DISPATCHED;
         call->history.is_repeatable = false;
     }

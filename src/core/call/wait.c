@@ -296,7 +296,7 @@ static void try_while_waiting(struct hf_slot *slot)
 void hf_slot_waited_for(struct hf_slot *slot)
 {
     if (slot->waiting && is_wanted_and_refuses(slot))
-        hf_slot_event(slot, HF_SLOT_EV_EXTRA);
+        (void)slot->server->engine->host->slot_event(slot, HF_SLOT_EV_EXTRA);
 }
 
 void hf_slot_review_waiting(struct hf_slot *slot)
@@ -383,9 +383,7 @@ static void tell_one(struct hf_call *call)
         tell(call, call);
         return;
     }
-    const struct hf_call *waiter;
-    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link)
-        tell(call, waiter);
+    call->engine->bridge->each_waiter(call, tell);
 }
 
 void hf_slot_tell_waiting(struct hf_slot *slot)
@@ -413,14 +411,15 @@ static bool deserves_an_extra(const struct hf_slot *slot)
 static void arrive_while_down(struct hf_call *call)
 {
     struct hf_slot *slot = call->slot;
+    const struct hf_call_host *host = call->engine->host;
     hf_call_wait(call);
     hf_call_arm(call);
     if (slot->machine.state == HF_SLOT_DISCONNECTED)
-        hf_slot_event(slot, HF_SLOT_EV_CALL);
+        (void)host->slot_event(slot, HF_SLOT_EV_CALL);
     if (slot->machine.state == HF_SLOT_RECONNECTING && !hf_slot_has_attempt(slot)) {
         if (deserves_an_extra(slot)) {
             slot->extra_used = true;
-            hf_slot_event(slot, HF_SLOT_EV_EXTRA);
+            (void)host->slot_event(slot, HF_SLOT_EV_EXTRA);
         } else if (last_moment(call) < next_attempt_ms(slot)) {
             fail_in_vain(call);
             return;
@@ -448,7 +447,7 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
     const bool is_ready = call->rest_until_ms <= now;
     if (call->engine->is_stopping || state == HF_SLOT_PERMANENTLY_FAILED ||
         state == HF_SLOT_DISABLING || state == HF_SLOT_DISABLED) {
-        (void)hf_slot_event(slot, HF_SLOT_EV_CALL);
+        (void)call->engine->host->slot_event(slot, HF_SLOT_EV_CALL);
         hf_call_refuse_by_state(call);
     } else if (!is_ready && last_moment(call) <= call->rest_until_ms) {
         fail_turned_away(call);

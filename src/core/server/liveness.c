@@ -138,12 +138,19 @@ void hf_check_timer(struct hf_runtime *runtime)
     }
 }
 
-void hf_check_call_ended(struct hf_runtime *runtime)
+static void call_left(struct hf_runtime *runtime)
 {
+    hf_runtime_maybe_drained(runtime);
     if (runtime->check_is_due && runtime->in_flight == 0 &&
         runtime->machine.state == HF_RUNTIME_LIVE && !runtime->is_frozen)
         start_check(runtime);
 }
+
+const struct hf_call_host hf_call_host = {
+    .slot_event = hf_slot_event,
+    .call_left = call_left,
+    .went_silent = hf_check_maybe,
+};
 
 void hf_check_answered(struct hf_runtime *runtime)
 {
