@@ -107,7 +107,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_POST: hf_post_timer(timer->owner); break;
     case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;
-    case HF_TIMER_ASK: hf_ask_timer(timer->owner); break;
+    case HF_TIMER_ASK: hf_server_request_timer(timer->owner); break;
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
 }

@@ -291,6 +291,11 @@ void hf_session_maybe_settle(struct hf_session *session);
 /* Some call of its was, just now. */
 void hf_session_dispatched(struct hf_session *session, const struct hf_server *server);
 void hf_session_timer(struct hf_session *session);
+/* When a dispatched call has had its drainMs, counted from the last dispatch of its client. */
+uint64_t hf_session_drain_end(const struct hf_session *session, const struct hf_server *server);
+/* The timer may come too early, and is set again then: so no call that ends or is dispatched has to
+ * look at all the others. */
+void hf_session_settle_by(struct hf_session *session, uint64_t at_ms);
 /* use.c: which servers a client has used */
 void hf_uses_forget(struct hf_server *server); /* it is removed: nothing may point to it */
 void hf_uses_drop(struct hf_session *session);
@@ -400,23 +405,24 @@ bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, stru
 /* Whom a message of that server is for; NULL: nobody can tell. */
 struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin);
 bool hf_call_is_forsaken(const struct hf_call *call); /* its client has been gone for goneMs */
-void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg);
+void hf_server_request_take(struct hf_runtime *runtime, struct hf_call *origin,
+                            const struct hf_msg *msg);
+void hf_server_request_timer(struct hf_ask *ask);
+void hf_ask_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
+                const struct hf_method *method, const struct hf_msg *msg);
 void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg);
 void hf_asks_send_early(struct hf_session *session); /* it has said `initialized` */
 void hf_ask_timer(struct hf_ask *ask);
 void hf_ask_arm(struct hf_ask *ask); /* its time runs from since_ms on */
 void hf_asks_drop(struct hf_runtime *runtime);
-void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg);
+bool hf_ask_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
 void hf_ask_end(struct hf_ask *ask);
 extern const char hf_not_declared[]; /* said of what a client cannot be asked */
-void hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
+bool hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
 
 /* upward.c: what servers send */
 /* `origin`: the call on whose own stream it came; NULL: not known. */
 void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
-/* Some programs begin with a mark of the encoding (U+FEFF). */
-struct hf_span hf_without_mark(struct hf_span text);
-bool hf_id_said(struct hf_span raw, int64_t *ret_id); /* false: it is none of ours */
 void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 
 /* liveness.c */

@@ -23,7 +23,7 @@
 #include "core/remote/remote.h"
 #include "core/subscription/listen.h"
 #include "core/machine/method.h"
-#include "core/bridge/seal.h"
+#include "core/machine/seal.h"
 #include "core/machine/stage.h"
 #include "core/machine/tail.h"
 #include "wire/jsonrpc.h"

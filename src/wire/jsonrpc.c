@@ -191,3 +191,27 @@ void hf_msg_to_one_line(char *text, size_t n)
     blank(text, n, '\n');
     blank(text, n, '\r');
 }
+
+/* Ours are numbers; some servers say them in quotes, or as numbers are written that went through a
+ * floating point (65536.0, 6.5536e4). */
+bool hf_msg_read_id(struct hf_span raw, int64_t *ret_id)
+{
+    enum { NUMBER_MAX = 40 };
+    const double exact_below = 9007199254740992; /* 2^53 */
+    const bool is_quoted = raw.n > 2 && raw.p[0] == '"' && raw.p[raw.n - 1] == '"';
+    if (is_quoted)
+        raw = (struct hf_span) { raw.p + 1, raw.n - 2 };
+    if (hf_json_int(raw, ret_id))
+        return true;
+    double number;
+    if (raw.n > NUMBER_MAX || !hf_json_double(raw, &number) || number < 0 ||
+        number >= exact_below || number != (double)(int64_t)number)
+        return false;
+    *ret_id = (int64_t)number;
+    return true;
+}
+
+struct hf_span hf_msg_without_bom(struct hf_span text)
+{
+    return hf_span_starts(text, HF_SPAN("\xEF\xBB\xBF")) ? hf_span_from(text, 3) : text;
+}

@@ -52,4 +52,9 @@ HF_MUST_CHECK bool hf_msg_mend_answer(struct hf_span text, unsigned depth_max, s
 /* Replaces raw newlines (legal white space between tokens) so that a message fits on one line. */
 void hf_msg_to_one_line(char *text, size_t n);
 
+/* The number that an id of ours was written as; false: it is none of ours. */
+bool hf_msg_read_id(struct hf_span raw, int64_t *ret_id);
+/* Some programs begin with a byte order mark (U+FEFF): the text behind it. */
+struct hf_span hf_msg_without_bom(struct hf_span text);
+
 #endif

@@ -1,6 +1,6 @@
 /* test_body.c - what stands in a body that came with an error status; when two refusals are the
  * same; and session ids that are made up. */
-#include "core/remote/body.h"
+#include "core/machine/http_body.h"
 #include "test.h"
 
 enum { ID = 65536, DEPTH = 64 };

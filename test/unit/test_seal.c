@@ -4,7 +4,7 @@
  */
 #include "test.h"
 #include "base/hex.h"
-#include "core/bridge/seal.h"
+#include "core/machine/seal.h"
 
 static const uint8_t secret[HF_SECRET_SIZE] = "a secret of thirty-two bytes ...";
 static const uint8_t bound[HF_SHA256_SIZE] = "bound to this caller, its tool .";

@@ -36,12 +36,6 @@ void hf_send_nothing(struct hf_session *session, uint64_t via)
         effect->is_answer = true;
 }
 
-void hf_reply_result(const struct hf_incoming *in, struct hf_span result)
-{
-    hf_reply(in, hf_answer_result(in->is_modern ? hf_modern_dressed(in->session, result, false)
-                                                : result));
-}
-
 void hf_reply_error_data(const struct hf_incoming *in, int code, const char *text,
                          struct hf_span data)
 {

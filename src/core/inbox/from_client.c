@@ -114,6 +114,14 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     }
 }
 
+/* To what a server asked of it. One that comes late is dropped: the server is gone, or took its
+ * request back. */
+static void take_answer(struct hf_session *session, const struct hf_msg *msg)
+{
+    if (!hf_ask_answered(session, msg))
+        (void)hf_input_answered(session, msg);
+}
+
 /* Returns how many answers it will get. */
 static unsigned take_one(struct hf_session *session, const struct hf_origin *origin,
                          struct hf_span text)
@@ -135,7 +143,7 @@ static unsigned take_one(struct hf_session *session, const struct hf_origin *ori
     case HF_MSG_REQUEST: take_request(session, origin, &msg); return 1;
     case HF_MSG_NOTIFICATION: take_notification(session, &msg); break;
     case HF_MSG_RESULT:
-    case HF_MSG_ERROR: hf_ask_answered(session, &msg); break;
+    case HF_MSG_ERROR: take_answer(session, &msg); break;
     }
     return 0;
 }
@@ -181,7 +189,8 @@ void hf_session_message_over(struct hf_session *session, const struct hf_json_sk
     const struct hf_incoming in = { .session = session,
                                     .id = id.n ? id : (struct hf_span) { NULL, 0 } };
     if (!hf_json_skim_has_method(skim) && id.n) {
-        hf_ask_answer_over(session, id);
+        if (!hf_ask_answer_over(session, id))
+            (void)hf_input_answer_over(session, id);
         return;
     }
     hf_refuse(&in, NULL, HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",

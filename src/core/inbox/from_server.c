@@ -41,36 +41,17 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
             hf_tell_error(runtime, msg->id, -32601, "there are no such requests in this revision");
         return;
     }
-    hf_ask_take(runtime, origin, msg);
+    hf_server_request_take(runtime, origin, msg);
 }
 
 /* ---- news ---- */
-
-/* Ours are numbers; some servers say them in quotes, or as numbers are written that went through a
- * floating point (65536.0, 6.5536e4). */
-bool hf_id_said(struct hf_span raw, int64_t *ret_id)
-{
-    enum { NUMBER_MAX = 40 };
-    const double exact_below = 9007199254740992; /* 2^53 */
-    const bool is_quoted = raw.n > 2 && raw.p[0] == '"' && raw.p[raw.n - 1] == '"';
-    if (is_quoted)
-        raw = (struct hf_span) { raw.p + 1, raw.n - 2 };
-    if (hf_json_int(raw, ret_id))
-        return true;
-    double number;
-    if (raw.n > NUMBER_MAX || !hf_json_double(raw, &number) || number < 0 ||
-        number >= exact_below || number != (double)(int64_t)number)
-        return false;
-    *ret_id = (int64_t)number;
-    return true;
-}
 
 static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_span token = hf_json_get(msg->params, HF_SPAN("progressToken"));
     int64_t id;
     double value;
-    struct hf_call *call = hf_id_said(token, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+    struct hf_call *call = hf_msg_read_id(token, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
     if (!call || !call->session || !call->token.p) {
         drop_stale(runtime, "progress");
         return;
@@ -187,7 +168,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     int64_t id;
     struct hf_call *call =
-        msg->id.p && hf_id_said(msg->id, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
+        msg->id.p && hf_msg_read_id(msg->id, &id) ? hf_call_by_id(runtime, (uint64_t)id) : NULL;
     if (!call) {
         drop_stale(runtime, "answer");
         return;
@@ -206,7 +187,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
                            enum hf_error error, const char *reason, const char *what)
 {
     int64_t id;
-    if (!hf_json_skim_is_answer(skim) || !hf_id_said(hf_json_skim_id(skim), &id))
+    if (!hf_json_skim_is_answer(skim) || !hf_msg_read_id(hf_json_skim_id(skim), &id))
         return false;
     struct hf_call *call = hf_call_by_id(runtime, (uint64_t)id);
     if (!call)
@@ -264,12 +245,7 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
-    hf_take_message(runtime, NULL, hf_without_mark(line));
-}
-
-struct hf_span hf_without_mark(struct hf_span text)
-{
-    return hf_span_starts(text, HF_SPAN("\xEF\xBB\xBF")) ? hf_span_from(text, 3) : text;
+    hf_take_message(runtime, NULL, hf_msg_without_bom(line));
 }
 
 /* One JSON text. False: it is none, and `err` says why. */
@@ -326,7 +302,7 @@ static bool is_awaited(struct hf_runtime *runtime, struct hf_span text, unsigned
     int64_t id;
     const bool is_it = hf_json_get(text, HF_SPAN("jsonrpc")).p &&
                        hf_msg_mend_answer(text, depth_max, &mended) &&
-                       hf_id_said(hf_json_get(hf_buf_span(&mended), HF_SPAN("id")), &id) &&
+                       hf_msg_read_id(hf_json_get(hf_buf_span(&mended), HF_SPAN("id")), &id) &&
                        hf_call_by_id(runtime, (uint64_t)id);
     hf_buf_done(&mended);
     return is_it;

@@ -436,7 +436,7 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
     struct hf_runtime *runtime = post->runtime;
     hf_runtime_bytes_came(runtime, now);
     post->has_progressed = true;
-    text = hf_without_mark(text);
+    text = hf_msg_without_bom(text);
     if (post->status < 300) {
         hf_take_message(runtime, post->call, text);
         if (post->is_stream && post->message_count++ == 0)

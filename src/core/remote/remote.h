@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/timers.h"
 #include "core/engine.h"
-#include "core/remote/body.h"
+#include "core/machine/http_body.h"
 
 struct hf_call;
 struct hf_slot;

@@ -1,73 +1,14 @@
-/* ask.c - requests of servers to clients: whose they are, how they get there, and what ends them.
+/* ask.c - requests of servers that are with a client: how they get there, and what ends them. Which
+ * client it is was decided before (inbox/server_request.c).
  *
- * 1. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is none as
- *    long as somebody else is there.
- * 2. A client is asked nothing before it has said `initialized`: what comes earlier is kept for it,
+ * 1. A client is asked nothing before it has said `initialized`: what comes earlier is kept for it,
  *    for listWaitMs.
- * 3. A question has askMs, none if the server is the client's own; and where its client has no
+ * 2. A question has askMs, none if the server is the client's own; and where its client has no
  *    stream to hear it on, no more time than it may take to open one. Then the server gets an
  *    error, and the clocks of the calls run on. */
 #include "core/state.h"
 
-enum {
-    ASKS_MAX = 1000,        /* of one runtime, with clients */
-    ASK_ID_MAX = 16 * 1024, /* bytes of a server's own id, kept for each */
-    OPENS_WITHIN_MS = 5000  /* its first stream, once a client has come */
-};
-
-/* ---- whose is it? ---- */
-
-/* The one client whose calls it has; NULL: there are several, or none. */
-static struct hf_session *sole_caller(const struct hf_runtime *runtime, bool with_forsaken)
-{
-    struct hf_session *sole = NULL;
-    const struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (!call->session || (!with_forsaken && hf_call_is_forsaken(call)))
-            continue;
-        if (sole && call->session != sole)
-            return NULL;
-        sole = call->session;
-    }
-    return sole;
-}
-
-static bool has_present_caller(const struct hf_runtime *runtime)
-{
-    const struct hf_call *call;
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session && !hf_call_is_forsaken(call))
-            return true;
-    }
-    return false;
-}
-
-struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
-{
-    if (origin && origin->session)
-        return origin->session;
-    if (runtime->in_flight > 0)
-        return sole_caller(runtime, !has_present_caller(runtime));
-    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
-}
-
-/* Where that client looks for it: at the request it belongs to, or else at the newest of its
- * requests that are with the server. */
-static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
-                       const struct hf_session *session)
-{
-    uint64_t via = 0, newest = 0;
-    const struct hf_call *call;
-    if (origin && origin->session)
-        return hf_call_via(origin);
-    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->session != session || call->id < newest)
-            continue;
-        newest = call->id;
-        via = hf_call_via(call);
-    }
-    return via;
-}
+enum { OPENS_WITHIN_MS = 5000 }; /* its first stream, once a client has come */
 
 /* ---- requests to clients ---- */
 
@@ -200,7 +141,6 @@ void hf_ask_arm(struct hf_ask *ask)
 
 void hf_ask_timer(struct hf_ask *ask)
 {
-    struct hf_park *park = ask->park;
     if (ask->is_refused)
         hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
     else
@@ -210,8 +150,6 @@ void hf_ask_timer(struct hf_ask *ask)
                                      : "the client did not answer this request in time (askMs)");
     withdraw(ask);
     hf_ask_end(ask);
-    if (park)
-        hf_park_unanswered(park);
 }
 
 bool hf_session_is_asked(const struct hf_session *session)
@@ -247,40 +185,10 @@ static void send(struct hf_ask *ask, struct hf_span text, struct hf_span id)
     hf_send_spliced(ask->session, ask->via, text, id, hf_keep(engine, &draft));
 }
 
-/* Why this request cannot be passed on, or NULL. */
-static const char *refusal(const struct hf_runtime *runtime, const struct hf_session *session,
-                           const struct hf_msg *msg)
-{
-    if (!session)
-        return runtime->in_flight || hf_doors_have_client(runtime->server)
-                   ? "holdfast cannot tell which of several clients this request is for; set "
-                     "\"isolation\": \"session\" for this server"
-                   : "no client is connected that this request could be for";
-    if (msg->id.n > ASK_ID_MAX)
-        return "the id of this request is too long";
-    if (runtime->ask_count >= ASKS_MAX)
-        return "too many requests of this server are open";
-    if (!session->has_initialized && !hf_session_may_keep(session, msg->text.n))
-        return "the client has not finished its introduction, and holdfast keeps no more for it";
-    return NULL;
-}
-
-void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg)
+void hf_ask_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
+                const struct hf_method *method, const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
-    const struct hf_method *method = hf_method_find(msg->method);
-    struct hf_session *session = hf_client_of(runtime, origin);
-    const char *why = refusal(runtime, session, msg);
-    if (why) {
-        hf_tell_error(runtime, msg->id, -32603, why);
-        return;
-    }
-    if (session->has_initialized && hf_park_asked(runtime, origin, session, method, msg))
-        return;
-    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
-        hf_tell_error(runtime, msg->id, -32601, hf_not_declared);
-        return;
-    }
     struct hf_ask *ask = hf_new(struct hf_ask);
     ask->session = session;
     ask->runtime = runtime;
@@ -289,7 +197,7 @@ void hf_ask_take(struct hf_runtime *runtime, struct hf_call *origin, const struc
     hf_timer_init(&ask->timer, HF_TIMER_ASK, ask);
     ask->id = ++engine->serial;
     ask->server_id = hf_span_dup(msg->id);
-    ask->via = via_of(runtime, origin, session);
+    ask->via = via;
     runtime->ask_count++;
     hf_list_push(&session->asks, &ask->in_session);
     hf_list_push(&runtime->asks, &ask->in_runtime);
@@ -335,13 +243,11 @@ static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
     return NULL;
 }
 
-void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
+bool hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
 {
     struct hf_ask *ask = ask_by_id(session, msg->id);
-    if (!ask && hf_input_answered(session, msg))
-        return;
-    if (!ask) /* late: the server is gone, or took its request back */
-        return;
+    if (!ask)
+        return false;
     struct hf_buf draft = hf_draft();
     const char *rest = msg->id.p + msg->id.n;
     hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
@@ -349,18 +255,18 @@ void hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
     hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
     hf_tell(ask->runtime, hf_keep(session->engine, &draft));
     hf_ask_end(ask);
+    return true;
 }
 
-void hf_ask_answer_over(struct hf_session *session, struct hf_span id)
+bool hf_ask_answer_over(struct hf_session *session, struct hf_span id)
 {
     struct hf_ask *ask = ask_by_id(session, id);
-    if (!ask && hf_input_answer_over(session, id))
-        return;
     if (!ask)
-        return;
+        return false;
     hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,
                   "the client's answer is larger than holdfast's maxMessageBytes");
     hf_ask_end(ask);
+    return true;
 }
 
 void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)

@@ -1,5 +1,5 @@
 /* body.c - see body.h. */
-#include "core/remote/body.h"
+#include "core/machine/http_body.h"
 #include "core/state.h"
 #include "wire/scan.h"
 #include "wire/utf8.h"
@@ -14,7 +14,7 @@ static enum hf_reading read_one(struct hf_span value, uint64_t id, unsigned dept
     for (struct hf_json_iter it = hf_json_iter(value); it.is_object && hf_json_next(&it);) {
         if (!hf_json_key_is(it.key, HF_SPAN("id")))
             continue;
-        is_ours = hf_id_said(it.value, &said) && (uint64_t)said == id;
+        is_ours = hf_msg_read_id(it.value, &said) && (uint64_t)said == id;
         was_ours |= is_ours;
     }
     if (!was_ours)
@@ -103,7 +103,7 @@ static bool is_event_stream(struct hf_span type)
 
 bool hf_body_is_sound(const struct hf_body *body, unsigned depth_max)
 {
-    const struct hf_span text = hf_without_mark(body->text);
+    const struct hf_span text = hf_msg_without_bom(body->text);
     if (!body->is_whole || !body->is_plain || is_event_stream(body->type))
         return false;
     if (text.n == 0)
@@ -118,7 +118,7 @@ bool hf_body_is_sound(const struct hf_body *body, unsigned depth_max)
 enum hf_reading hf_body_read(const struct hf_body *body, uint64_t id, unsigned depth_max,
                              struct hf_buf *answer)
 {
-    const struct hf_span text = hf_without_mark(body->text);
+    const struct hf_span text = hf_msg_without_bom(body->text);
     const enum hf_reading reading = read_all(text, id, depth_max, answer);
     if (reading != HF_READ_NO_ANSWER)
         return reading;
@@ -127,7 +127,7 @@ enum hf_reading hf_body_read(const struct hf_body *body, uint64_t id, unsigned d
 
 bool hf_body_is_error_to_nobody(const struct hf_body *body)
 {
-    const struct hf_span text = hf_without_mark(body->text);
+    const struct hf_span text = hf_msg_without_bom(body->text);
     if (text.n == 0 || !hf_json_check(text, HF_JSON_DEPTH_MAX, NULL))
         return false;
     return hf_json_type(hf_json_get(text, HF_SPAN("error"))) == HF_JSON_OBJECT &&
@@ -138,7 +138,7 @@ bool hf_body_is_exact_error(const struct hf_body *body, uint64_t id)
 {
     static const struct hf_span names[] = { { "jsonrpc", 7 }, { "id", 2 }, { "error", 5 } };
     static const struct hf_span inner[] = { { "code", 4 }, { "data", 4 } };
-    const struct hf_span text = hf_without_mark(body->text);
+    const struct hf_span text = hf_msg_without_bom(body->text);
     struct hf_span members[3], inside[2];
     int64_t said;
     return hf_json_check(text, HF_JSON_DEPTH_MAX, NULL) && hf_json_type(text) == HF_JSON_OBJECT &&
@@ -235,7 +235,7 @@ struct hf_form hf_form_of(int status, const struct hf_body *body, struct hf_span
     struct hf_form form = { .status = status };
     struct hf_sha256 hash;
     struct hf_span code;
-    const struct hf_span text = hf_without_mark(body->text);
+    const struct hf_span text = hf_msg_without_bom(body->text);
     /* it says nothing, and anybody says that; or two things, and nobody knows which is meant */
     if (!code_in(text, &code) || (says_nothing(text) && (status != 404 || text.n > 0)))
         return (struct hf_form) { 0 };

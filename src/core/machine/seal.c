@@ -1,5 +1,5 @@
 /* seal.c - see seal.h. */
-#include "core/bridge/seal.h"
+#include "core/machine/seal.h"
 #include "base/hex.h"
 
 /*  hf1. | instance 8 | server 8 | generation 8 | call 8 | round 4 | mac 32    (in hex)  */

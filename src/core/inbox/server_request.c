@@ -1,0 +1,110 @@
+/* server_request.c - a server asks something of a client: which client it is, and whether it can be
+ * asked. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is
+ * none as long as somebody else is there. */
+#include "core/state.h"
+
+enum {
+    ASKS_MAX = 1000,       /* of one runtime, with clients */
+    ASK_ID_MAX = 16 * 1024 /* bytes of a server's own id, kept for each */
+};
+
+/* ---- whose is it? ---- */
+
+/* The one client whose calls it has; NULL: there are several, or none. */
+static struct hf_session *sole_caller(const struct hf_runtime *runtime, bool with_forsaken)
+{
+    struct hf_session *sole = NULL;
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (!call->session || (!with_forsaken && hf_call_is_forsaken(call)))
+            continue;
+        if (sole && call->session != sole)
+            return NULL;
+        sole = call->session;
+    }
+    return sole;
+}
+
+static bool has_present_caller(const struct hf_runtime *runtime)
+{
+    const struct hf_call *call;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session && !hf_call_is_forsaken(call))
+            return true;
+    }
+    return false;
+}
+
+struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
+{
+    if (origin && origin->session)
+        return origin->session;
+    if (runtime->in_flight > 0)
+        return sole_caller(runtime, !has_present_caller(runtime));
+    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
+}
+
+/* Where that client looks for it: at the request it belongs to, or else at the newest of its
+ * requests that are with the server. */
+static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
+                       const struct hf_session *session)
+{
+    uint64_t via = 0, newest = 0;
+    const struct hf_call *call;
+    if (origin && origin->session)
+        return hf_call_via(origin);
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (call->session != session || call->id < newest)
+            continue;
+        newest = call->id;
+        via = hf_call_via(call);
+    }
+    return via;
+}
+
+/* ---- may it be asked? ---- */
+
+/* Why this request cannot be passed on, or NULL. */
+static const char *refusal(const struct hf_runtime *runtime, const struct hf_session *session,
+                           const struct hf_msg *msg)
+{
+    if (!session)
+        return runtime->in_flight || hf_doors_have_client(runtime->server)
+                   ? "holdfast cannot tell which of several clients this request is for; set "
+                     "\"isolation\": \"session\" for this server"
+                   : "no client is connected that this request could be for";
+    if (msg->id.n > ASK_ID_MAX)
+        return "the id of this request is too long";
+    if (runtime->ask_count >= ASKS_MAX)
+        return "too many requests of this server are open";
+    if (!session->has_initialized && !hf_session_may_keep(session, msg->text.n))
+        return "the client has not finished its introduction, and holdfast keeps no more for it";
+    return NULL;
+}
+
+void hf_server_request_take(struct hf_runtime *runtime, struct hf_call *origin,
+                            const struct hf_msg *msg)
+{
+    const struct hf_method *method = hf_method_find(msg->method);
+    struct hf_session *session = hf_client_of(runtime, origin);
+    const char *why = refusal(runtime, session, msg);
+    if (why) {
+        hf_tell_error(runtime, msg->id, -32603, why);
+        return;
+    }
+    if (session->has_initialized && hf_park_asked(runtime, origin, session, method, msg))
+        return;
+    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
+        hf_tell_error(runtime, msg->id, -32601, hf_not_declared);
+        return;
+    }
+    hf_ask_new(runtime, session, via_of(runtime, origin, session), method, msg);
+}
+
+void hf_server_request_timer(struct hf_ask *ask)
+{
+    struct hf_park *park = ask->park;
+    hf_ask_timer(ask);
+    if (park)
+        hf_park_unanswered(park);
+}

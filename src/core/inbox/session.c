@@ -1,0 +1,211 @@
+/* session.c - clients come, stop reading, finish and go: what becomes of what they asked for. */
+#include <assert.h>
+#include "core/state.h"
+
+/* ---- coming ---- */
+
+struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
+                                   struct hf_now now)
+{
+    hf_set_now(engine, now);
+    struct hf_session *session = hf_new(struct hf_session);
+    session->engine = engine;
+    session->number = ++engine->serial;
+    session->only = only;
+    hf_link_init(&session->in_only);
+    if (only) {
+        only->refs++;
+        hf_list_push(&only->own_sessions, &session->in_only);
+    }
+    session->shell = shell;
+    session->level = -1;
+    session->errors_as = HF_ERRORS_UNSAID;
+    hf_link_init(&session->in_greeted);
+    hf_link_init(&session->slots);
+    hf_link_init(&session->calls);
+    hf_link_init(&session->asks);
+    hf_link_init(&session->questions);
+    hf_link_init(&session->parks);
+    hf_link_init(&session->subscriptions);
+    hf_link_init(&session->uses);
+    hf_link_init(&session->listeners);
+    hf_link_init(&session->tasks);
+    hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
+    hf_list_push(&engine->sessions, &session->link);
+    hf_door_join(session);
+    return session;
+}
+
+/* ---- one of its messages is not waited for any more ---- */
+
+/* Its answer is of use to nobody while that lasts; it goes on, unless others want its place. */
+static void be_gone(struct hf_call *call, bool is_gone)
+{
+    struct hf_engine *engine = call->engine;
+    if ((call->gone_ms != 0) == is_gone)
+        return;
+    call->gone_ms = is_gone ? engine->now_ms : 0;
+    engine->gone_count += is_gone;
+    engine->gone_count -= !is_gone;
+    if (call->stage == HF_CALL_SENT)
+        hf_call_arm(call);
+}
+
+void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    struct hf_call *call;
+    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via)
+            be_gone(call, false);
+    }
+}
+
+void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    hf_listen_via_gone(session, via);
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        if (call->via != via)
+            continue;
+        if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
+            hf_call_cancel(call, HF_SPAN(""));
+        else if (hf_stage_is_waiting(call->stage) || call->stage == HF_CALL_QUEUED)
+            hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
+                         "The client went away while the call waited for \"%s\"; it was never "
+                         "sent and is safe to send again.",
+                         call->slot->server->name);
+        else if (hf_stage_is_begun(call->stage))
+            be_gone(call, true);
+    }
+}
+
+void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    hf_listen_via_gone(session, via);
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        if (call->via == via)
+            hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
+    }
+}
+
+/* ---- finishing: it sends nothing more, and still reads ---- */
+
+void hf_session_finish(struct hf_session *session, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    session->is_finished = true;
+    hf_parks_drop(session, "the client has finished");
+    hf_input_finished(session);
+    hf_listen_end_all(session);
+    hf_session_settle(session);
+}
+
+/* A retry is as far as the call that it waits for. */
+static struct hf_call *sent_for(struct hf_call *call)
+{
+    return call->stage == HF_CALL_JOINED ? call->engine->bridge->sent(call) : call;
+}
+
+/* Dispatched calls that have had their time are told so; the timer is set for the next of them. */
+void hf_session_timer(struct hf_session *session)
+{
+    const uint64_t now = session->engine->now_ms;
+    struct hf_call *call;
+    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+        const enum hf_call_stage stage = sent_for(call)->stage;
+        if (!call->slot || !hf_stage_is_with_server(stage))
+            continue;
+        const uint64_t end = hf_session_drain_end(session, call->slot->server);
+        if (hf_stage_is_begun(stage) && now >= end)
+            hf_call_fail(
+                call, HF_ERROR_OUTCOME_UNKNOWN, "client_finished",
+                "The client finished, and the call to \"%s\" did not answer within drainMs. "
+                "It may still run: check its effect.",
+                call->slot->server->name);
+        else
+            hf_session_settle_by(session, end);
+    }
+}
+
+/* ---- leaving ---- */
+
+/* Its client is told how far it got. */
+static void give_up(struct hf_call *call)
+{
+    struct hf_call *sent = sent_for(call);
+    const bool is_laid_aside = !sent->slot; /* by a retry that was given up before this one */
+    const bool may_have_run = hf_stage_is_begun(sent->stage) ||
+                              (sent->stage == HF_CALL_ASKING && !is_laid_aside) ||
+                              sent->was_dispatched;
+    if (sent->stage == HF_CALL_KEEPING) { /* its answer is there: whoever waits for it has it */
+        hf_seam_let_go(sent);
+        return;
+    }
+    hf_call_take_back(call, HF_SPAN(""));
+    if (may_have_run)
+        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
+                     "The call was sent to \"%s\", and its client left before the answer came. It "
+                     "may have run. Check its effect before sending it again.",
+                     is_laid_aside ? sent->park->server : sent->slot->server->name);
+    else
+        hf_call_fail(call, HF_ERROR_UNAVAILABLE, "session_ended",
+                     "Its client left while the call waited. It was never sent and is safe to "
+                     "send again.");
+}
+
+void hf_session_give_up(struct hf_session *session, struct hf_now now)
+{
+    hf_set_now(session->engine, now);
+    for (struct hf_call *call; (call = HF_LIST_FIRST(&session->calls, struct hf_call, in_session));)
+        give_up(call);
+}
+
+static void free_session(void *p)
+{
+    struct hf_session *session = p;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        hf_view_unref(session->given[part]);
+    hf_policy_unref(session->policy);
+    hf_free(session->hello);
+    hf_free(session->log_level);
+    hf_free(session);
+}
+
+void hf_session_close(struct hf_session *session, struct hf_now now)
+{
+    struct hf_engine *engine = session->engine;
+    hf_set_now(engine, now);
+    assert(!session->is_closed);
+    session->is_closed = true;
+    session->is_finished = false;
+    while (!hf_list_empty(&session->asks)) {
+        struct hf_ask *ask = HF_LIST_FIRST(&session->asks, struct hf_ask, in_session);
+        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603, "the client is gone");
+        hf_ask_end(ask);
+    }
+    while (!hf_list_empty(&session->calls))
+        hf_call_cancel(HF_LIST_FIRST(&session->calls, struct hf_call, in_session),
+                       HF_SPAN("\"the client is gone\""));
+    hf_parks_drop(session, "the client is gone");
+    hf_slots_drop_owner(session);
+    hf_tasks_leave(session);
+    hf_listen_drop_all(session);
+    hf_subscriptions_drop(&session->subscriptions);
+    hf_uses_drop(session);
+    hf_session_let_go(session, session->remembered_bytes);
+    hf_timer_clear(&engine->timers, &session->settle);
+    const bool was_greeted = session->has_greeted;
+    hf_unlink(&session->link);
+    hf_door_leave(session);
+    if (was_greeted)
+        hf_welcome_review_roots(engine);
+    if (session->only) {
+        hf_unlink(&session->in_only);
+        hf_server_unref(session->only);
+    }
+    hf_bury(engine, free_session, session);
+}
