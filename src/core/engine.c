@@ -140,6 +140,12 @@ bool hf_engine_is_stopped(const struct hf_engine *engine)
            hf_list_empty(&engine->keeping);
 }
 
+static void destroy(struct hf_server *server)
+{
+    hf_server_destroy(server);
+    hf_server_forget(server);
+}
+
 /* The shell has let go of everything: no effect of this is performed. */
 void hf_engine_free(struct hf_engine *engine)
 {
@@ -150,7 +156,7 @@ void hf_engine_free(struct hf_engine *engine)
         hf_session_close(session, (struct hf_now) { engine->now_ms, engine->wall_ms });
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
-        hf_server_destroy(server);
+        destroy(server);
     hf_tasks_forget(engine, NULL);
     hf_doors_forget(engine, NULL);
     hf_timer_clear(&engine->timers, &engine->more_news);

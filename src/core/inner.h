@@ -103,6 +103,11 @@ static inline struct hf_slot *hf_server_slot(const struct hf_server *server)
 void hf_server_review(struct hf_server *server);  /* are its names still to be published? */
 void hf_server_destroy(struct hf_server *server); /* at the end of the engine */
 void hf_server_unref(struct hf_server *server);
+/* reviews.c: it was removed and nothing of it is left. */
+void hf_server_forget(struct hf_server *server);
+/* What clients are shown of it is not what it was. */
+void hf_server_list_changed(struct hf_server *server, enum hf_part_id part);
+void hf_server_news(struct hf_server *server, enum hf_part_id part, enum hf_news news);
 
 /* life.c: runtimes */
 struct hf_runtime *hf_runtime_new(struct hf_slot *slot);
@@ -461,8 +466,9 @@ struct hf_session *hf_doors_sole_client(const struct hf_server *server);
 bool hf_doors_have_client(const struct hf_server *server);
 void hf_session_set_level(struct hf_session *session, int level); /* -1: none */
 int hf_doors_lowest_level(const struct hf_server *server);        /* that a client set; -1: none */
-void hf_views_stale(struct hf_server *server, enum hf_part_id part);
-void hf_part_news(struct hf_server *server, enum hf_part_id part, enum hf_news news);
+bool hf_door_leads_to(const struct hf_door *door, const struct hf_server *server);
+/* list_changes.c */
+void hf_doors_hear(struct hf_server *server); /* what of it changed, of which nobody was told yet */
 void hf_doors_tell(struct hf_engine *engine); /* in portions of a turn */
 
 /* policy.c */

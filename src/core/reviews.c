@@ -8,10 +8,43 @@
  * is looked at once. */
 #include "core/state.h"
 
+/* Of clients that came for it alone: nothing is left to tell them. */
+static void end_its_listeners(const struct hf_server *server)
+{
+    struct hf_session *session;
+    HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
+        hf_listen_end_all(session);
+    }
+}
+
+void hf_server_forget(struct hf_server *server)
+{
+    struct hf_engine *engine = server->engine;
+    hf_server_review(server); /* its names go with it, and clients are told */
+    hf_doors_hear(server);
+    server->is_forgotten = true;
+    hf_unlink(&server->link);
+    hf_unlink(&server->mark);
+    hf_held_review(server);
+    hf_uses_forget(server);
+    hf_subscriptions_forget(server);
+    hf_tasks_forget(engine, server);
+    hf_doors_forget(engine, server);
+    hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
+    hf_server_unref(server);
+}
+
 static void review_server(struct hf_link *mark)
 {
     struct hf_server *server = HF_ITEM(mark, struct hf_server, mark);
+    if (server->is_removed)
+        end_its_listeners(server);
+    if (server->is_gone) {
+        hf_server_forget(server);
+        return;
+    }
     hf_server_review(server);
+    hf_doors_hear(server);
     hf_doors_tell(server->engine); /* a client hears that its list is old before it gets another */
     hf_held_review(server);
 }
@@ -23,7 +56,14 @@ static void review_slot(struct hf_link *mark)
 
 static void review_runtime(struct hf_link *mark)
 {
-    hf_ear_review(HF_ITEM(mark, struct hf_runtime, mark));
+    struct hf_runtime *runtime = HF_ITEM(mark, struct hf_runtime, mark);
+    if (!runtime->is_to_restore) {
+        hf_ear_review(runtime);
+        return;
+    }
+    runtime->is_to_restore = false;
+    hf_restore_level(runtime);
+    hf_ear_restore(runtime);
 }
 
 static void (*const reviews[HF_MARK_COUNT])(struct hf_link *mark) = {

@@ -274,6 +274,13 @@ struct hf_slot {
     struct hf_link asking;     /* calls whose legacy clients are asked for their modern server */
 };
 
+enum hf_news {
+    HF_NEWS_CHANGED,   /* what clients have been given is not what it is */
+    HF_NEWS_FIRST,     /* listed for the first time */
+    HF_NEWS_ANNOUNCED, /* its server says that it changed, and it is the same */
+    HF_NEWS_COUNT,
+};
+
 struct hf_rule_set {
     char **allow, **deny; /* NULL-terminated */
     struct hf_rename *renames, *descriptions;
@@ -292,7 +299,8 @@ struct hf_server {
     bool needs_auth;              /* its door wants credentials that it was not given */
     enum hf_era era;              /* as last learned */
     uint64_t probe_late_ms;       /* how long it may be silent on that question; 0: as set */
-    bool is_forgotten;            /* removed and gone */
+    bool is_gone;                 /* removed, and no slot of it is left: to be forgotten */
+    bool is_forgotten;            /* and so it was */
     unsigned refs;                /* of the engine, of sessions that came for it alone, of views */
     struct hf_link own_sessions;  /* those */
     struct hf_link in_unlisted;   /* in engine->unlisted */
@@ -307,6 +315,9 @@ struct hf_server {
     struct hf_part *parts[HF_PART_COUNT]; /* last good; NULL: never listed */
     char *greeting;                       /* the last initialize result, raw */
     uint64_t generation;                  /* of the newest runtime */
+    uint64_t list_serial[HF_PART_COUNT];  /* counts changes of what it offers, or publishes */
+    uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* numbers of what clients have not heard of */
+    bool has_news;
     char reason[200], last_stderr[256];
     uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
     struct hf_stats stats;
@@ -381,6 +392,7 @@ struct hf_runtime {
     bool is_started;
     bool is_older_transport; /* HTTP+SSE, which no modern server speaks */
     bool is_introducing;     /* our `initialized` is on its way to it */
+    bool is_to_restore;      /* it is to be told what clients had set: log level, subscriptions */
     bool is_modern;          /* its server speaks the modern era */
     struct hf_link out;      /* frames */
     uint64_t written;
@@ -555,20 +567,13 @@ struct hf_policy {
 
 enum { HF_LEVEL_COUNT = 8 }; /* of logging, from debug to emergency */
 
-enum hf_news {
-    HF_NEWS_CHANGED,   /* what clients have been given is not what it is */
-    HF_NEWS_FIRST,     /* listed for the first time */
-    HF_NEWS_ANNOUNCED, /* its server says that it changed, and it is the same */
-    HF_NEWS_COUNT,
-};
-
 struct hf_door { /* sessions that see the same servers under the same names; see door.c */
     struct hf_link link;
     struct hf_engine *engine;
     struct hf_server *only;
     struct hf_policy *policy;
     struct hf_view *views[HF_PART_COUNT][HF_VIEWS_KEPT]; /* newest first */
-    bool is_stale[HF_PART_COUNT];
+    uint64_t built_at[HF_PART_COUNT];                    /* list_serial by then */
     struct hf_link members, greeted;             /* sessions; those that have been greeted */
     unsigned levels[HF_LEVEL_COUNT];             /* how many of them set that log level */
     uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* number of the newest */
@@ -577,7 +582,9 @@ struct hf_door { /* sessions that see the same servers under the same names; see
     struct hf_link *next_to_tell; /* in members; the list itself: all have been told */
 };
 
-enum hf_mark_kind { HF_MARK_SERVER, HF_MARK_SLOT, HF_MARK_RUNTIME, HF_MARK_COUNT };
+/* In the order in which they are looked at: a new runtime hears what clients had set before their
+ * calls come. */
+enum hf_mark_kind { HF_MARK_SERVER, HF_MARK_RUNTIME, HF_MARK_SLOT, HF_MARK_COUNT };
 
 struct hf_grave {
     void (*bury)(void *p);
@@ -597,7 +604,8 @@ struct hf_engine {
     struct hf_link doors_to_tell;
     struct hf_timer more_news;
     uint64_t news_serial, update_serial;
-    struct hf_call **calls; /* by index; NULL: free */
+    uint64_t list_serial[HF_PART_COUNT]; /* counts changes of what servers offer, or publish */
+    struct hf_call **calls;              /* by index; NULL: free */
     struct hf_pool call_blocks;
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls with the server for whose answer nobody waits */

@@ -118,4 +118,7 @@ bool hf_json_skim_has_method(const struct hf_json_skim *s);
  * Without those it is somebody's log that happens to have an id. */
 bool hf_json_skim_is_answer(const struct hf_json_skim *s);
 
+/* Of all spellings of a JSON string that mean the same the one we compare by; for hf_free. */
+char *hf_json_canonical_string(struct hf_span raw_string);
+
 #endif

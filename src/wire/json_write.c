@@ -56,3 +56,23 @@ void hf_json_add_comma(struct hf_buf *out)
     if (!fresh(out, "{[:"))
         hf_buf_add_char(out, ',');
 }
+
+static struct hf_buf unbounded(void)
+{
+    struct hf_buf buf;
+    hf_buf_init(&buf, SIZE_MAX / 2);
+    return buf;
+}
+
+char *hf_json_canonical_string(struct hf_span raw_string)
+{
+    struct hf_buf plain = unbounded(), spelled = unbounded();
+    if (hf_json_unescape(raw_string, &plain))
+        hf_json_add_string(&spelled, hf_buf_span(&plain));
+    else
+        hf_buf_add(&spelled, raw_string);
+    char *uri = hf_span_dup(hf_buf_span(&spelled));
+    hf_buf_done(&plain);
+    hf_buf_done(&spelled);
+    return uri;
+}

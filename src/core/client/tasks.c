@@ -72,7 +72,7 @@ void hf_task_made(const struct hf_call *call, struct hf_span result)
         return;
     struct hf_tasks *tasks = tasks_of(call->engine);
     struct task *task = hf_new(struct task);
-    task->id = hf_spelling(raw_id);
+    task->id = hf_json_canonical_string(raw_id);
     task->server = call->slot->server;
     task->session = call->session;
     struct hf_link *bucket = bucket_of(tasks, task->id);
@@ -95,7 +95,7 @@ struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_
     struct task *found = NULL, *task;
     if (!tasks || !is_usable(raw_id))
         return NULL;
-    char *id = hf_spelling(raw_id);
+    char *id = hf_json_canonical_string(raw_id);
     HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
         if (strcmp(task->id, id) != 0 || !hf_session_uses(session, task->server))
             continue;
@@ -119,7 +119,7 @@ bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg)
     if (!tasks || !hf_span_starts(msg->method, HF_SPAN("notifications/tasks")) ||
         !is_usable(raw_id))
         return false;
-    char *id = hf_spelling(raw_id);
+    char *id = hf_json_canonical_string(raw_id);
     HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
         if (task->server == runtime->server && strcmp(task->id, id) == 0)
             found = task;

@@ -316,10 +316,12 @@ static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
     struct hf_door *door = session->door;
     struct hf_view **views = door->views[part];
-    if (!door->is_stale[part] && views[0])
+    const uint64_t serial =
+        door->only ? door->only->list_serial[part] : door->engine->list_serial[part];
+    if (door->built_at[part] == serial && views[0])
         return views[0];
     struct hf_view *fresh = build(session, part);
-    door->is_stale[part] = false;
+    door->built_at[part] = serial;
     if (views[0] && is_same(views[0], fresh)) {
         hf_view_unref(fresh);
         return views[0];

@@ -226,16 +226,16 @@ static void publish(struct hf_server *server, enum hf_part_id part, struct hf_pa
     if (old && hf_part_same(old, fresh)) {
         hf_part_unref(fresh);
         if (is_announced && server->is_published)
-            hf_part_news(server, part, HF_NEWS_ANNOUNCED);
+            hf_server_news(server, part, HF_NEWS_ANNOUNCED);
         return;
     }
     server->parts[part] = fresh;
     const bool is_first = !old;
     hf_part_unref(old);
     if (server->is_published && !(is_first && fresh->count == 0))
-        hf_part_news(server, part, is_first ? HF_NEWS_FIRST : HF_NEWS_CHANGED);
+        hf_server_news(server, part, is_first ? HF_NEWS_FIRST : HF_NEWS_CHANGED);
     else
-        hf_views_stale(server, part);
+        hf_server_list_changed(server, part);
 }
 
 void hf_hello_install(struct hf_runtime *runtime)
@@ -327,23 +327,9 @@ void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
     }
 }
 
-/* ---- what clients had set ---- */
-
-void hf_restore_level(struct hf_runtime *runtime)
-{
-    const struct hf_session *owner = runtime->slot->owner;
-    const int level = owner ? owner->level : hf_doors_lowest_level(runtime->server);
-    if (level < 0 || !runtime->has_logging || hf_runtime_is_renewing(runtime) || runtime->is_modern)
-        return;
-    struct hf_buf params = hf_draft();
-    hf_buf_printf(&params, "{\"level\":\"%s\"}", hf_level_name(level));
-    (void)hf_call_ours(runtime, &hf_restore_owner, hf_method(HF_METHOD_SET_LEVEL),
-                       hf_buf_span(&params));
-    hf_buf_done(&params);
-}
-
+/* What clients had set (log level, subscriptions) is said to it when this event is over. */
 void hf_restore(struct hf_runtime *runtime)
 {
-    hf_restore_level(runtime);
-    hf_ear_restore(runtime);
+    runtime->is_to_restore = true;
+    hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
 }

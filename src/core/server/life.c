@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include "base/strings.h"
 #include "core/state.h"
 
 static void arm_start(struct hf_runtime *runtime)
@@ -49,6 +50,7 @@ static void free_runtime(void *p)
     struct hf_runtime *runtime = p;
     if (runtime->transport->forget)
         runtime->transport->forget(runtime);
+    hf_strings_free(runtime->ear.uris);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);
@@ -65,7 +67,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->client);
     hf_timer_clear(timers, &runtime->probe);
     hf_timer_clear(timers, &runtime->hold);
-    hf_ear_done(runtime);
+    hf_timer_clear(timers, &runtime->ear.timer);
 }
 
 /* No answer can come any more: every call still here is judged by its evidence. */

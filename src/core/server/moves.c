@@ -214,11 +214,11 @@ void hf_server_review(struct hf_server *server)
         if (!server->parts[part] || server->parts[part]->count == 0)
             continue;
         if (part == HF_PART_TEMPLATES && told_resources) {
-            hf_views_stale(server, part);
+            hf_server_list_changed(server, part);
             continue;
         }
         told_resources |= part == HF_PART_RESOURCES;
-        hf_part_news(server, part, HF_NEWS_CHANGED);
+        hf_server_news(server, part, HF_NEWS_CHANGED);
     }
 }
 

@@ -106,22 +106,6 @@ static void free_server(void *p)
     hf_free(server);
 }
 
-static void forget_server(struct hf_server *server)
-{
-    struct hf_engine *engine = server->engine;
-    hf_server_review(server); /* its names go with it, and clients are told */
-    server->is_forgotten = true;
-    hf_unlink(&server->link);
-    hf_unlink(&server->mark);
-    hf_held_review(server);
-    hf_uses_forget(server);
-    hf_subscriptions_forget(server);
-    hf_tasks_forget(engine, server);
-    hf_doors_forget(engine, server);
-    hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
-    hf_server_unref(server);
-}
-
 void hf_server_unref(struct hf_server *server)
 {
     if (--server->refs == 0)
@@ -147,27 +131,22 @@ static void forget_slot(struct hf_slot *slot)
     hf_timer_clear(timers, &slot->extra);
     hf_unlink(&slot->link);
     hf_bury(server->engine, free_slot, slot);
-    if (server->is_removed && hf_list_empty(&server->slots))
-        forget_server(server);
-    else
-        hf_server_mark(server);
+    server->is_gone = server->is_removed && hf_list_empty(&server->slots);
+    hf_server_mark(server);
 }
 
 void hf_server_destroy(struct hf_server *server)
 {
     server->is_removed = true;
     struct hf_slot *slot;
-    if (hf_list_empty(&server->slots))
-        forget_server(server);
-    else
-        HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
-            slot->attempt = slot->current = NULL;
-            slot->attempt_waits = false;
-            hf_slot_fail_waiting(slot);
-            while (!hf_list_empty(&slot->runtimes))
-                hf_runtime_discard(HF_LIST_FIRST(&slot->runtimes, struct hf_runtime, link));
-            forget_slot(slot);
-        }
+    HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
+        slot->attempt = slot->current = NULL;
+        slot->attempt_waits = false;
+        hf_slot_fail_waiting(slot);
+        while (!hf_list_empty(&slot->runtimes))
+            hf_runtime_discard(HF_LIST_FIRST(&slot->runtimes, struct hf_runtime, link));
+        forget_slot(slot);
+    }
 }
 
 /* ---- slots of a server ---- */
@@ -273,15 +252,6 @@ static bool operate_slot(struct hf_slot *slot, enum hf_op op)
     return !(hf_slot_event(slot, event) & HF_SLOT_DO_REFUSE);
 }
 
-/* Of clients that came for it alone: nothing is left to tell them. */
-static void end_its_listeners(const struct hf_server *server)
-{
-    struct hf_session *session;
-    HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
-        hf_listen_end_all(session);
-    }
-}
-
 bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
 {
     struct hf_engine *engine = server->engine;
@@ -297,12 +267,7 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
         hf_server_reason(server, "switched off");
     }
     server->is_removed = op == HF_OP_REMOVE;
-    if (server->is_removed)
-        end_its_listeners(server);
-    if (server->is_removed && hf_list_empty(&server->slots)) {
-        forget_server(server);
-        return true;
-    }
+    server->is_gone = server->is_removed && hf_list_empty(&server->slots);
     bool done = true;
     struct hf_slot *slot;
     HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
@@ -332,13 +297,30 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     server->problem_may_pass = spec->problem_may_pass;
     for (enum hf_part_id part = 0; names_change && part <= HF_PART_PROMPTS; part++)
         if (server->is_published && server->parts[part] && server->parts[part]->count)
-            hf_part_news(server, part, HF_NEWS_CHANGED);
+            hf_server_news(server, part, HF_NEWS_CHANGED);
     struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
         hf_slot_mark(slot); /* there may be more places now */
     }
     if (restart && server->wanted)
         (void)hf_server_op(server, HF_OP_RESTART, now);
+}
+
+/* ---- what it offers ---- */
+
+void hf_server_list_changed(struct hf_server *server, enum hf_part_id part)
+{
+    server->list_serial[part]++;
+    server->engine->list_serial[part]++;
+}
+
+void hf_server_news(struct hf_server *server, enum hf_part_id part, enum hf_news news)
+{
+    if (news != HF_NEWS_ANNOUNCED)
+        hf_server_list_changed(server, part);
+    server->news[news][part] = ++server->engine->news_serial;
+    server->has_news = true;
+    hf_server_mark(server);
 }
 
 /* ---- facts ---- */

@@ -78,7 +78,7 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
 
 static void set_known(struct hf_ear *ear, struct hf_span raw_uri, bool is_known)
 {
-    char *uri = hf_spelling(raw_uri);
+    char *uri = hf_json_canonical_string(raw_uri);
     const size_t count = hf_strings_count(ear->uris);
     const char **uris = hf_new_array(const char *, count + 1);
     size_t kept = 0, i = 0;
@@ -209,13 +209,6 @@ void hf_ear_restore(struct hf_runtime *runtime)
     hf_strings_free(runtime->ear.uris);
     runtime->ear.uris = NULL;
     hf_ear_review(runtime);
-}
-
-void hf_ear_done(struct hf_runtime *runtime)
-{
-    hf_timer_clear(&runtime->server->engine->timers, &runtime->ear.timer);
-    hf_strings_free(runtime->ear.uris);
-    runtime->ear.uris = NULL;
 }
 
 /* From now on the new one is heard, and the one before it is in the way. */

@@ -77,7 +77,6 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri);
 /* Sorted, each once; the array is the caller's, the strings are not. */
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count);
-char *hf_spelling(struct hf_span raw_string); /* of all that mean the same, the one we compare by */
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
 
 /* listen.c: clients' listeners */
@@ -97,7 +96,6 @@ struct hf_span hf_listen_tagged(struct hf_engine *engine, const struct hf_msg *m
 void hf_ear_restore(struct hf_runtime *runtime); /* it knows nothing yet, or nothing any more */
 void hf_ear_mark(struct hf_runtime *runtime);    /* what clients want may have changed */
 void hf_ear_review(struct hf_runtime *runtime);
-void hf_ear_done(struct hf_runtime *runtime);
 void hf_ear_timer(struct hf_runtime *runtime);
 /* A client's own request was answered by a legacy server. */
 void hf_ear_subscribed(struct hf_runtime *runtime, struct hf_span uri);

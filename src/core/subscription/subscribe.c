@@ -4,19 +4,6 @@
 
 /* ---- one list of them ---- */
 
-char *hf_spelling(struct hf_span raw_string)
-{
-    struct hf_buf plain = hf_draft(), spelled = hf_draft();
-    if (hf_json_unescape(raw_string, &plain))
-        hf_json_add_string(&spelled, hf_buf_span(&plain));
-    else
-        hf_buf_add(&spelled, raw_string);
-    char *uri = hf_span_dup(hf_buf_span(&spelled));
-    hf_buf_done(&plain);
-    hf_buf_done(&spelled);
-    return uri;
-}
-
 bool hf_subscriptions_full(const struct hf_engine *engine, size_t more)
 {
     return engine->subscription_count + more > HF_SUBSCRIPTIONS_MAX;
@@ -49,7 +36,7 @@ void hf_subscription_add(struct hf_session *session, struct hf_listener *listene
     sub->session = session;
     sub->listener = listener;
     sub->server = server;
-    sub->uri = hf_spelling(uri);
+    sub->uri = hf_json_canonical_string(uri);
     hf_list_push(listener ? &listener->subscriptions : &session->subscriptions, &sub->link);
     hf_list_push(server ? &server->subscriptions : &session->engine->anywhere, &sub->in_server);
     hf_session_keep(session, weight(sub));
@@ -104,7 +91,7 @@ static void remove_own(struct hf_session *session, const struct hf_server *serve
 
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
 {
-    char *spelled = hf_spelling(uri);
+    char *spelled = hf_json_canonical_string(uri);
     if (!has(&session->subscriptions, server, spelled))
         hf_subscription_add(session, NULL, server, uri);
     hf_free(spelled);
@@ -113,7 +100,7 @@ void hf_session_subscribe(struct hf_session *session, struct hf_server *server, 
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri)
 {
-    char *spelled = hf_spelling(uri);
+    char *spelled = hf_json_canonical_string(uri);
     remove_own(session, server, spelled);
     hf_free(spelled);
 }
@@ -153,7 +140,7 @@ static bool is_shared_in(const struct hf_link *list, const struct hf_session *se
 bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
                        struct hf_span uri)
 {
-    char *spelled = hf_spelling(uri);
+    char *spelled = hf_json_canonical_string(uri);
     const bool shares = is_shared_in(&server->subscriptions, session, server, spelled) ||
                         is_shared_in(&session->engine->anywhere, session, server, spelled);
     hf_free(spelled);
@@ -189,7 +176,7 @@ static void collect_coming(struct wanted *wanted, const struct hf_runtime *runti
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
             continue;
-        char *uri = hf_spelling(call->uri);
+        char *uri = hf_json_canonical_string(call->uri);
         for (char *const *known = runtime->ear.uris; known && *known; known++)
             if (strcmp(*known, uri) == 0)
                 wanted->uris[wanted->count++] = *known;
@@ -279,7 +266,7 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
     const struct hf_span raw = hf_json_get(msg->params, HF_SPAN("uri"));
     if (hf_json_type(raw) != HF_JSON_STRING)
         return;
-    char *uri = hf_spelling(raw);
+    char *uri = hf_json_canonical_string(raw);
     const struct update update = {
         .runtime = runtime,
         .msg = msg,

@@ -1,0 +1,37 @@
+/* log_level.c - the log level that clients set, and what servers are told of it: where clients
+ * share a server, the lowest of theirs. */
+#include "core/state.h"
+
+void hf_session_set_level(struct hf_session *session, int level)
+{
+    if (session->level >= 0)
+        session->door->levels[session->level]--;
+    session->level = level;
+    if (level >= 0)
+        session->door->levels[level]++;
+}
+
+int hf_doors_lowest_level(const struct hf_server *server)
+{
+    int lowest = -1;
+    const struct hf_door *door;
+    HF_LIST_EACH (door, &server->engine->doors, struct hf_door, link) {
+        for (int i = 0; i < HF_LEVEL_COUNT && (lowest < 0 || i < lowest); i++)
+            if (door->levels[i] && hf_door_leads_to(door, server))
+                lowest = i;
+    }
+    return lowest;
+}
+
+void hf_restore_level(struct hf_runtime *runtime)
+{
+    const struct hf_session *owner = runtime->slot->owner;
+    const int level = owner ? owner->level : hf_doors_lowest_level(runtime->server);
+    if (level < 0 || !runtime->has_logging || hf_runtime_is_renewing(runtime) || runtime->is_modern)
+        return;
+    struct hf_buf params = hf_draft();
+    hf_buf_printf(&params, "{\"level\":\"%s\"}", hf_level_name(level));
+    (void)hf_call_ours(runtime, &hf_restore_owner, hf_method(HF_METHOD_SET_LEVEL),
+                       hf_buf_span(&params));
+    hf_buf_done(&params);
+}

@@ -1,0 +1,123 @@
+/* list_changes.c - who is told that a list changed: clients, and what modern clients listen with.
+ *
+ * What changed at a door is remembered as numbers, one for each kind of news and part; a client has
+ * been told up to some number. Telling goes through the clients of a door in portions of a turn, so
+ * that no turn is as long as the crowd; whatever changes meanwhile is told with it, once. */
+#include "core/state.h"
+
+enum { PORTION = 250 }; /* clients told in one turn */
+
+static void hear(struct hf_door *door, const struct hf_server *server)
+{
+    const struct hf_policy *policy = door->policy;
+    for (enum hf_news news = 0; news < HF_NEWS_COUNT; news++)
+        for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+            if (server->news[news][part] > door->news[news][part])
+                door->news[news][part] = server->news[news][part];
+    door->hides |=
+        server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
+    door->next_to_tell = door->members.next;
+    if (!hf_linked(&door->mark))
+        hf_list_push(&door->engine->doors_to_tell, &door->mark);
+}
+
+void hf_doors_hear(struct hf_server *server)
+{
+    struct hf_engine *engine = server->engine;
+    struct hf_door *door;
+    if (!server->has_news)
+        return;
+    HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
+        if (!hf_list_empty(&door->members) && hf_door_leads_to(door, server))
+            hear(door, server);
+    }
+    server->has_news = false;
+    memset(server->news, 0, sizeof server->news);
+}
+
+/* ---- telling ---- */
+
+/* A client that has a list is told only if that is another one by now. */
+static bool is_unchanged_for(struct hf_session *session, enum hf_part_id part)
+{
+    return session->door->hides && (part == HF_PART_TOOLS || part == HF_PART_PROMPTS) &&
+           session->given[part] && hf_view_is_newest(session, part);
+}
+
+static bool is_newer(const struct hf_door *door, enum hf_news news, enum hf_part_id part,
+                     uint64_t than)
+{
+    return door->news[news][part] > than;
+}
+
+/* One that was never given a list needs no news of the first, unless it was greeted by us alone. */
+static bool is_news_for_client(struct hf_session *session, enum hf_part_id part)
+{
+    const uint64_t told = session->told[part];
+    const bool wants_first = session->given[part] || session->was_greeted_blind;
+    return session->has_greeted &&
+           (is_newer(session->door, HF_NEWS_CHANGED, part, told) ||
+            (is_newer(session->door, HF_NEWS_FIRST, part, told) && wants_first)) &&
+           !is_unchanged_for(session, part);
+}
+
+static bool is_news_for_listeners(const struct hf_session *session, enum hf_part_id part)
+{
+    const uint64_t told = session->listeners_told;
+    return is_newer(session->door, HF_NEWS_CHANGED, part, told) ||
+           is_newer(session->door, HF_NEWS_ANNOUNCED, part, told) ||
+           (is_newer(session->door, HF_NEWS_FIRST, part, told) && session->given[part]);
+}
+
+static void tell_client(struct hf_session *session, enum hf_part_id part)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
+                  hf_method(hf_part_traits(part)->changed)->name);
+    hf_send(session, 0, hf_keep(session->engine, &draft));
+}
+
+static void tell(struct hf_session *session)
+{
+    bool told_client = false, told_listeners = false;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
+        if (part != HF_PART_TEMPLATES) /* resources and their templates are one piece of news */
+            told_client = told_listeners = false;
+        if (!told_client && is_news_for_client(session, part)) {
+            told_client = true;
+            tell_client(session, part);
+        }
+        if (!told_listeners && is_news_for_listeners(session, part)) {
+            told_listeners = true;
+            hf_listen_changed(session, part);
+        }
+        session->told[part] = session->engine->news_serial;
+    }
+    session->listeners_told = session->engine->news_serial;
+}
+
+/* False: not to the end. */
+static bool tell_portion(struct hf_door *door)
+{
+    for (int i = 0; i < PORTION; i++) {
+        if (door->next_to_tell == &door->members)
+            return true;
+        struct hf_session *session = HF_ITEM(door->next_to_tell, struct hf_session, in_door);
+        door->next_to_tell = session->in_door.next;
+        tell(session);
+    }
+    return door->next_to_tell == &door->members;
+}
+
+void hf_doors_tell(struct hf_engine *engine)
+{
+    while (!engine->more_news.at_ms && !hf_list_empty(&engine->doors_to_tell)) {
+        struct hf_door *door = HF_LIST_FIRST(&engine->doors_to_tell, struct hf_door, mark);
+        if (tell_portion(door)) {
+            hf_unlink(&door->mark);
+            door->hides = false;
+        } else { /* the rest in the next turn */
+            hf_timer_set(&engine->timers, &engine->more_news, engine->now_ms);
+        }
+    }
+}
