@@ -89,7 +89,7 @@ bench-turns: build
 	@bench/turns '$(BASE)/holdfast' $(BUILD)/holdfast
 
 clients: setup-test
-	@$(MAKE) --no-print-directory build-tests
+	@$(MAKE) --no-print-directory build
 	@test/clients/agents/run
 
 mutants: setup-test
