@@ -131,11 +131,11 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
 
 const markdown = (rows) => rows.map((cells, i) => `| ${cells.join(' | ')} |${i ? '' : `\n|${'---|'.repeat(cells.length)}`}`).join('\n');
 
-/** The part of the page between the marks of this name is ours. */
+/** The part of the page between the marks of this name is ours; it says when it was made. */
 function put(page, name, table) {
   const [begin, end] = ['begin', 'end'].map((what) => `<!-- ${what} ${name} -->`);
   assert.ok(page.includes(begin) && page.includes(end), `${PAGE} has no place for ${name}`);
-  return `${page.slice(0, page.indexOf(begin))}${begin}\n${table}\n${page.slice(page.indexOf(end))}`;
+  return `${page.slice(0, page.indexOf(begin))}${begin}\nRun on ${new Date().toISOString().slice(0, 10)}.\n\n${table}\n${page.slice(page.indexOf(end))}`;
 }
 
 after(() => {
