@@ -86,8 +86,8 @@ static void check_posts(struct check *c, const struct hf_runtime *runtime)
         if (post->call && (post->call->post != post || post->call->runtime != runtime))
             broken(c, 0, "a post has a call that is elsewhere");
     }
-    if (told != runtime->told_bytes || notes != runtime->told_count)
-        broken(c, 12, "told_bytes is %zu, and posts hold %zu", runtime->told_bytes, told);
+    if (told != runtime->unsent_bytes || notes != runtime->unsent_count)
+        broken(c, 12, "told_bytes is %zu, and posts hold %zu", runtime->unsent_bytes, told);
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
     /* one that was replaced meanwhile needs no session: its calls may wait for that of the next */
@@ -99,8 +99,8 @@ static void check_posts(struct check *c, const struct hf_runtime *runtime)
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         const struct hf_remote *remote = runtime->remote;
-        const bool is_awaited = call->post || call->doubt || runtime->is_older_transport;
-        if (call->doubt && !call->doubt->waits && !remote->known.call && !remote->stranger.call)
+        const bool is_awaited = call->post || call->refusal || runtime->is_older_transport;
+        if (call->refusal && !call->refusal->waits && !remote->known.call && !remote->stranger.call)
             broken(c, 1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
             broken(c, 1, "a call waits for an exchange that is over");
@@ -121,9 +121,9 @@ static void check_runtime(struct check *c, const struct hf_runtime *runtime)
     }
     c->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                  armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                 armed(&runtime->hold) + armed(&runtime->ear.timer) + armed(&runtime->client);
-    const struct hf_ask *ask;
-    HF_LIST_EACH (ask, &runtime->asks, struct hf_ask, in_runtime) {
+                 armed(&runtime->hold) + armed(&runtime->upstream.timer) + armed(&runtime->client);
+    const struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
         c->timers += armed(&ask->timer);
         if (!ask->park && !armed(&ask->timer) && !runtime->slot->owner)
             broken(c, 8, "nothing bounds how long a client may be asked");

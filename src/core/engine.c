@@ -15,11 +15,11 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     engine->host = &hf_call_host;
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
-    hf_link_init(&engine->doors);
+    hf_link_init(&engine->audiences);
     hf_link_init(&engine->keeping);
     hf_link_init(&engine->unlisted);
     hf_link_init(&engine->anywhere);
-    hf_link_init(&engine->doors_to_tell);
+    hf_link_init(&engine->audiences_to_tell);
     for (enum hf_mark_kind kind = 0; kind < HF_MARK_COUNT; kind++)
         hf_link_init(&engine->marks[kind]);
     hf_timer_init(&engine->more_news, HF_TIMER_NEWS, engine);
@@ -100,14 +100,14 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_CHECK:
     case HF_TIMER_HOLD:
     case HF_TIMER_STALL:
-    case HF_TIMER_PROBE:
-    case HF_TIMER_CLIENT: hf_runtime_timer(timer->owner, kind); break;
-    case HF_TIMER_EAR: hf_ear_timer(timer->owner); break;
-    case HF_TIMER_LISTEN: hf_remote_listen(timer->owner); break;
-    case HF_TIMER_POST: hf_post_timer(timer->owner); break;
-    case HF_TIMER_SETTLE: hf_session_timer(timer->owner); break;
+    case HF_TIMER_ERA_PROBE:
+    case HF_TIMER_INITIALIZED: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_UPSTREAM: hf_upstream_timer(timer->owner); break;
+    case HF_TIMER_SERVER_STREAM: hf_remote_open_stream(timer->owner); break;
+    case HF_TIMER_EXCHANGE: hf_post_timer(timer->owner); break;
+    case HF_TIMER_DRAIN: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;
-    case HF_TIMER_ASK: hf_server_request_timer(timer->owner); break;
+    case HF_TIMER_SERVER_REQUEST: hf_choose_client_timer(timer->owner); break;
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
 }
@@ -127,7 +127,7 @@ void hf_engine_stop(struct hf_engine *engine, struct hf_now now)
     struct hf_session *session;
     HF_LIST_EACH (session, &engine->sessions, struct hf_session, link) {
         hf_parks_stop(session);
-        hf_listen_end_all(session);
+        hf_listeners_end(session);
     }
     struct hf_server *server;
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
@@ -158,7 +158,7 @@ void hf_engine_free(struct hf_engine *engine)
     HF_LIST_EACH_SAFE (server, &engine->servers, struct hf_server, link)
         destroy(server);
     hf_tasks_forget(engine, NULL);
-    hf_doors_forget(engine, NULL);
+    hf_audiences_forget(engine, NULL);
     hf_timer_clear(&engine->timers, &engine->more_news);
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);

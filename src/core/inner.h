@@ -29,37 +29,39 @@ static inline void hf_slot_mark(struct hf_slot *slot)
 }
 
 struct hf_buf hf_draft(void); /* a buffer for one message */
-struct hf_span hf_keep(struct hf_engine *engine,
-                       struct hf_buf *draft); /* until collect; frees the draft */
+struct hf_span hf_draft_end(struct hf_engine *engine,
+                            struct hf_buf *draft); /* until collect; frees the draft */
 
 /* reviews.c: what is marked is looked at again when the event is handled */
 void hf_reviews_drain(struct hf_engine *engine);
 
 /* say.c: messages of our own making */
 /* `via` 0: belongs to no request. */
-void hf_send(struct hf_session *session, uint64_t via, struct hf_span message);
+void hf_session_send(struct hf_session *session, uint64_t via, struct hf_span message);
 /* What a client was asked (`id`) is of no use any more. */
-void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id);
+void hf_session_send_cancelled(struct hf_session *session, uint64_t via, uint64_t id);
 /* `text` with `by` in the place of `cut` */
-void hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
-                     struct hf_span cut, struct hf_span by);
+void hf_session_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                             struct hf_span cut, struct hf_span by);
 /* A stream that a client listened on ends without an answer. */
-void hf_send_nothing(struct hf_session *session, uint64_t via);
+void hf_session_end_stream(struct hf_session *session, uint64_t via);
 /* Answers to a request that has not become a call. */
 void hf_reply_result(const struct hf_incoming *in, struct hf_span result);
 void hf_reply_error_data(const struct hf_incoming *in, int code, const char *text,
                          struct hf_span data); /* raw; n 0: none */
 void hf_reply_error(const struct hf_incoming *in, int code, const char *format, ...)
     HF_PRINTF(3, 4);
-void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
-               const char *reason, const char *sentence); /* `server` may be NULL */
+void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
+                      const char *reason, const char *sentence); /* `server` may be NULL */
 /* A notification: dropped where no more is taken, and then false. */
-bool hf_mention(struct hf_runtime *runtime, struct hf_span message);
-void hf_mention_about(const struct hf_call *call, struct hf_span message); /* to its own session */
+bool hf_runtime_notify(struct hf_runtime *runtime, struct hf_span message);
+void hf_call_notify_server(const struct hf_call *call,
+                           struct hf_span message); /* to its own session */
 
 /* tell.c: responses to servers; one that takes no more of them is lost */
-void hf_tell(struct hf_runtime *runtime, struct hf_span message);
-void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text);
+void hf_runtime_respond(struct hf_runtime *runtime, struct hf_span message);
+void hf_runtime_respond_error(struct hf_runtime *runtime, struct hf_span id, int code,
+                              const char *text);
 
 /* moves.c: what a move of a slot does */
 void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra);
@@ -122,29 +124,31 @@ void hf_runtime_maybe_settle(struct hf_runtime *runtime);
 void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how); /* it must go: lost */
 
 /* hello.c: handshake and lists */
-void hf_hello_begin(struct hf_runtime *runtime);
-void hf_hello_install(struct hf_runtime *runtime); /* what it said and lists becomes the server's */
-void hf_list_answered(struct hf_call *call, const struct hf_msg *msg);
-void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part);
-void hf_list_announced(struct hf_runtime *runtime, enum hf_part_id part); /* by the server itself */
-void hf_list_dropped(struct hf_runtime *runtime);
+void hf_handshake_begin(struct hf_runtime *runtime);
+void hf_listing_install(
+    struct hf_runtime *runtime); /* what it said and lists becomes the server's */
+void hf_listing_answered(struct hf_call *call, const struct hf_msg *msg);
+void hf_listing_again(struct hf_runtime *runtime, enum hf_part_id part);
+void hf_listing_announced(struct hf_runtime *runtime,
+                          enum hf_part_id part); /* by the server itself */
+void hf_listing_drop(struct hf_runtime *runtime);
 extern const struct hf_call_owner hf_restore_owner;
-void hf_restore(struct hf_runtime *runtime); /* log level and subscriptions */
-void hf_restore_level(struct hf_runtime *runtime);
+void hf_runtime_restore(struct hf_runtime *runtime); /* log level and subscriptions */
+void hf_log_level_restore(struct hf_runtime *runtime);
 
-void hf_hello_introduced(struct hf_runtime *runtime);   /* it heard our `initialized` */
-void hf_hello_client_ready(struct hf_runtime *runtime); /* so it may hear it now */
-void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result); /* modern, too */
+void hf_handshake_introduced(struct hf_runtime *runtime);   /* it heard our `initialized` */
+void hf_handshake_client_ready(struct hf_runtime *runtime); /* so it may hear it now */
+void hf_handshake_discovered(struct hf_runtime *runtime, struct hf_span result); /* modern, too */
 /* An attempt that cannot be used is closed politely; its slot is told first. */
-void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg);
+void hf_handshake_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg);
 
 /* probe.c */
-void hf_probe_begin(struct hf_runtime *runtime);
+void hf_era_probe_begin(struct hf_runtime *runtime);
 /* Its initialize failed, and it was not asked yet whether it has moved on. */
-bool hf_probe_may_help(const struct hf_runtime *runtime);
-void hf_probe_is_legacy(struct hf_runtime *runtime);
-void hf_probe_sign_of_life(struct hf_runtime *runtime);
-void hf_probe_timer(struct hf_runtime *runtime);
+bool hf_era_probe_may_help(const struct hf_runtime *runtime);
+void hf_era_probe_is_legacy(struct hf_runtime *runtime);
+void hf_era_probe_sign_of_life(struct hf_runtime *runtime);
+void hf_era_probe_timer(struct hf_runtime *runtime);
 
 /* call.c */
 void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to); /* its only writer */
@@ -243,18 +247,19 @@ void hf_slot_fail_waiting(struct hf_slot *slot);
 void hf_frame_free(void *frame);
 
 /* welcome.c */
-void hf_welcome_initialized(struct hf_session *session); /* it said so, or went on without */
+void hf_initialize_confirmed(struct hf_session *session); /* it said so, or went on without */
 /* What its only server said of itself, also just now; p NULL: nothing yet. */
-struct hf_span hf_welcome_greeting(const struct hf_session *session);
+struct hf_span hf_initialize_server_result(const struct hf_session *session);
 /* The one client that can be asked for its roots may be another: servers hear of it. */
-void hf_welcome_review_roots(struct hf_engine *engine);
-void hf_welcome_hello(struct hf_session *session, struct hf_span params); /* of its initialize */
+void hf_initialize_review_roots(struct hf_engine *engine);
+void hf_initialize_params(struct hf_session *session,
+                          struct hf_span params); /* of its initialize */
 /* One that does not introduce itself is served as one that can do nothing special. */
-void hf_welcome_stranger(struct hf_session *session);
-struct hf_span hf_welcome_result(struct hf_session *session); /* of its initialize */
-void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg);
-void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities);
-void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session);
+void hf_initialize_stranger(struct hf_session *session);
+struct hf_span hf_initialize_result(struct hf_session *session); /* of its initialize */
+void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg);
+void hf_initialize_add_capabilities(struct hf_buf *out, struct hf_span capabilities);
+void hf_initialize_add_instructions(struct hf_buf *out, const struct hf_session *session);
 
 /* modern.c */
 /* Refuses what is wrong with its introduction, and says whether it did. */
@@ -305,9 +310,9 @@ void hf_session_settle_by(struct hf_session *session, uint64_t at_ms);
 void hf_uses_forget(struct hf_server *server); /* it is removed: nothing may point to it */
 void hf_uses_drop(struct hf_session *session);
 /* What a client makes us remember is bounded: for each, and for all of them together. */
-bool hf_session_may_keep(const struct hf_session *session, size_t bytes);
-void hf_session_keep(struct hf_session *session, size_t bytes);
-void hf_session_let_go(struct hf_session *session, size_t bytes);
+bool hf_session_may_remember(const struct hf_session *session, size_t bytes);
+void hf_session_remember(struct hf_session *session, size_t bytes);
+void hf_session_forget_bytes(struct hf_session *session, size_t bytes);
 bool hf_session_uses(const struct hf_session *session,
                      const struct hf_server *server); /* its door */
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
@@ -323,7 +328,7 @@ bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg);
 void hf_park_ask_url(struct hf_call *call, const struct hf_msg *msg);
 bool hf_park_is_for(const struct hf_method *method);
 /* given.c: answers the server's question from what the request brought along; false: cannot. */
-bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
+bool hf_early_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question);
 
 /* park.c */
 extern const struct hf_bridge_ops hf_bridge_ops;
@@ -349,8 +354,8 @@ bool hf_park_is_asked(const struct hf_park *park);           /* and not answered
 /* Its call is with no server from here on; it may outlive the one it was with, and so may those
  * that wait for it. */
 void hf_park_leave_server(struct hf_park *park);
-bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes);
-void hf_park_keep(struct hf_park *park, size_t bytes);
+bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes);
+void hf_park_charge(struct hf_park *park, size_t bytes);
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
 void hf_park_gather(struct hf_park *park); /* if there is something to be asked */
 /* One of its asks has ended because nobody came: with the last of them its clock runs on. */
@@ -359,7 +364,7 @@ void hf_park_rearm(struct hf_park *park);
 /* Asks: `requests` are the members of inputRequests. */
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
 struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying);
-struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask);
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *ask);
 /* Tells the server what its client answered in that round. */
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);
 void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why);
@@ -396,8 +401,9 @@ void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server); 
 bool hf_input_is_required(const struct hf_msg *msg);
 void hf_input_ask(struct hf_call *call, const struct hf_msg *msg); /* its client, for its server */
 bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
-bool hf_input_answer_over(struct hf_session *session, struct hf_span id);     /* it was too large */
-void hf_input_too_late(struct hf_call *call);                                 /* askMs is over */
+bool hf_input_answer_oversized(struct hf_session *session,
+                               struct hf_span id);  /* it was too large */
+void hf_input_timed_out(struct hf_call *call);      /* askMs is over */
 void hf_input_drop(struct hf_call *call);           /* its questions; the call is about to end */
 void hf_input_free(struct hf_input *input);         /* NULL accepted */
 void hf_input_finished(struct hf_session *session); /* it can answer nothing any more */
@@ -406,29 +412,32 @@ bool hf_input_is_misplaced(const struct hf_call *call);
 void hf_input_refuse_misplaced(struct hf_call *call);
 
 /* ask.c: requests of servers to clients */
-bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params);
+bool hf_client_can_be_asked(struct hf_span capabilities, enum hf_method_id method,
+                            struct hf_span params);
 /* Whom a message of that server is for; NULL: nobody can tell. */
-struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin);
+struct hf_session *hf_choose_client_of(const struct hf_runtime *runtime,
+                                       const struct hf_call *origin);
 bool hf_call_is_forsaken(const struct hf_call *call); /* its client has been gone for goneMs */
-void hf_server_request_take(struct hf_runtime *runtime, struct hf_call *origin,
-                            const struct hf_msg *msg);
-void hf_server_request_timer(struct hf_ask *ask);
-void hf_ask_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
-                const struct hf_method *method, const struct hf_msg *msg);
-void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg);
-void hf_asks_send_early(struct hf_session *session); /* it has said `initialized` */
-void hf_ask_timer(struct hf_ask *ask);
-void hf_ask_arm(struct hf_ask *ask); /* its time runs from since_ms on */
-void hf_asks_drop(struct hf_runtime *runtime);
-bool hf_ask_answered(struct hf_session *session, const struct hf_msg *msg); /* false: not ours */
-void hf_ask_end(struct hf_ask *ask);
+void hf_choose_client(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg);
+void hf_choose_client_timer(struct hf_server_request *ask);
+void hf_server_request_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
+                           const struct hf_method *method, const struct hf_msg *msg);
+void hf_server_request_cancelled(struct hf_runtime *runtime, const struct hf_msg *msg);
+void hf_server_requests_send_early(struct hf_session *session); /* it has said `initialized` */
+void hf_server_request_timer(struct hf_server_request *ask);
+void hf_server_request_arm(struct hf_server_request *ask); /* its time runs from since_ms on */
+void hf_server_requests_drop(struct hf_runtime *runtime);
+bool hf_server_request_answered(struct hf_session *session,
+                                const struct hf_msg *msg); /* false: not ours */
+void hf_server_request_end(struct hf_server_request *ask);
 extern const char hf_not_declared[]; /* said of what a client cannot be asked */
-bool hf_ask_answer_over(struct hf_session *session, struct hf_span id); /* it was too large */
+bool hf_server_request_answer_oversized(struct hf_session *session,
+                                        struct hf_span id); /* it was too large */
 
 /* upward.c: what servers send */
 /* `origin`: the call on whose own stream it came; NULL: not known. */
-void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
-void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim);
+void hf_server_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text);
+void hf_server_message_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim);
 
 /* liveness.c */
 void hf_check_maybe(struct hf_runtime *runtime);
@@ -454,22 +463,23 @@ bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf
 struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri);
 void hf_view_unref(struct hf_view *view);                                 /* NULL accepted */
 bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part); /* that it was given */
-void hf_door_drop_views(struct hf_door *door);
+void hf_audience_drop_views(struct hf_audience *door);
 
 /* door.c: clients that have their servers and their policy in common */
-void hf_door_join(struct hf_session *session);
-void hf_door_leave(struct hf_session *session);
-void hf_door_greeted(struct hf_session *session);
-void hf_doors_forget(struct hf_engine *engine, const struct hf_server *only); /* NULL: all */
+void hf_audience_join(struct hf_session *session);
+void hf_audience_leave(struct hf_session *session);
+void hf_audience_greeted(struct hf_session *session);
+void hf_audiences_forget(struct hf_engine *engine, const struct hf_server *only); /* NULL: all */
 /* The only client that has been greeted and may use that server; NULL: none, or several. */
-struct hf_session *hf_doors_sole_client(const struct hf_server *server);
-bool hf_doors_have_client(const struct hf_server *server);
+struct hf_session *hf_audiences_sole_client(const struct hf_server *server);
+bool hf_audiences_have_client(const struct hf_server *server);
 void hf_session_set_level(struct hf_session *session, int level); /* -1: none */
-int hf_doors_lowest_level(const struct hf_server *server);        /* that a client set; -1: none */
-bool hf_door_leads_to(const struct hf_door *door, const struct hf_server *server);
+int hf_audiences_lowest_level(const struct hf_server *server);    /* that a client set; -1: none */
+bool hf_audience_sees(const struct hf_audience *door, const struct hf_server *server);
 /* list_changes.c */
-void hf_doors_hear(struct hf_server *server); /* what of it changed, of which nobody was told yet */
-void hf_doors_tell(struct hf_engine *engine); /* in portions of a turn */
+void hf_audiences_hear(
+    struct hf_server *server); /* what of it changed, of which nobody was told yet */
+void hf_audiences_tell(struct hf_engine *engine); /* in portions of a turn */
 
 /* policy.c */
 bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,

@@ -71,7 +71,7 @@ static void free_bytes(void *p)
     hf_free(p);
 }
 
-struct hf_span hf_keep(struct hf_engine *engine, struct hf_buf *draft)
+struct hf_span hf_draft_end(struct hf_engine *engine, struct hf_buf *draft)
 {
     const struct hf_span kept = hf_buf_span(draft);
     hf_bury(engine, free_bytes, draft->p);

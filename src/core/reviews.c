@@ -13,7 +13,7 @@ static void end_its_listeners(const struct hf_server *server)
 {
     struct hf_session *session;
     HF_LIST_EACH (session, &server->own_sessions, struct hf_session, in_only) {
-        hf_listen_end_all(session);
+        hf_listeners_end(session);
     }
 }
 
@@ -21,7 +21,7 @@ void hf_server_forget(struct hf_server *server)
 {
     struct hf_engine *engine = server->engine;
     hf_server_review(server); /* its names go with it, and clients are told */
-    hf_doors_hear(server);
+    hf_audiences_hear(server);
     server->is_forgotten = true;
     hf_unlink(&server->link);
     hf_unlink(&server->mark);
@@ -29,7 +29,7 @@ void hf_server_forget(struct hf_server *server)
     hf_uses_forget(server);
     hf_subscriptions_forget(server);
     hf_tasks_forget(engine, server);
-    hf_doors_forget(engine, server);
+    hf_audiences_forget(engine, server);
     hf_emit(engine, HF_DO_FORGET_SERVER)->server = server;
     hf_server_unref(server);
 }
@@ -44,8 +44,9 @@ static void review_server(struct hf_link *mark)
         return;
     }
     hf_server_review(server);
-    hf_doors_hear(server);
-    hf_doors_tell(server->engine); /* a client hears that its list is old before it gets another */
+    hf_audiences_hear(server);
+    hf_audiences_tell(
+        server->engine); /* a client hears that its list is old before it gets another */
     hf_held_review(server);
 }
 
@@ -58,12 +59,12 @@ static void review_runtime(struct hf_link *mark)
 {
     struct hf_runtime *runtime = HF_ITEM(mark, struct hf_runtime, mark);
     if (!runtime->is_to_restore) {
-        hf_ear_review(runtime);
+        hf_upstream_review(runtime);
         return;
     }
     runtime->is_to_restore = false;
-    hf_restore_level(runtime);
-    hf_ear_restore(runtime);
+    hf_log_level_restore(runtime);
+    hf_upstream_restore(runtime);
 }
 
 static void (*const reviews[HF_MARK_COUNT])(struct hf_link *mark) = {
@@ -90,7 +91,7 @@ void hf_reviews_drain(struct hf_engine *engine)
     while (engine->is_marked) {
         engine->is_marked = false;
         do
-            hf_doors_tell(engine);
+            hf_audiences_tell(engine);
         while (review_next(engine));
     }
 }

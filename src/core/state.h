@@ -16,7 +16,7 @@
 #include "base/pool.h"
 #include "base/timers.h"
 #include "core/machine/backoff.h"
-#include "core/catalog/catalog.h"
+#include "core/catalog/part.h"
 #include "core/engine.h"
 #include "core/call/era.h"
 #include "core/machine/errors.h"
@@ -29,26 +29,26 @@
 #include "wire/jsonrpc.h"
 
 enum hf_timer_kind {
-    HF_TIMER_CALL,   /* a call's nearest deadline */
-    HF_TIMER_DUE,    /* a slot's scheduled attempt */
-    HF_TIMER_IDLE,   /* a slot has been unused for idleMs */
-    HF_TIMER_RELIST, /* a slot's slow re-list */
-    HF_TIMER_STAY,   /* a runtime's stay in its state */
-    HF_TIMER_PROBE,  /* it was asked which era it speaks, and is silent */
-    HF_TIMER_START,  /* an attempt's whole start */
-    HF_TIMER_EOF,    /* exited, but somebody holds its stdout */
-    HF_TIMER_CHECK,  /* a liveness check is due, or has had its time */
-    HF_TIMER_HOLD,   /* calls have waited long enough for such a check */
-    HF_TIMER_EXTRA,  /* calls wait for a server that refuses connections */
-    HF_TIMER_STALL,  /* its stdin took no byte */
-    HF_TIMER_LISTEN, /* a remote server's own stream is to be opened again */
-    HF_TIMER_EAR,    /* a modern server is to be listened to again */
-    HF_TIMER_POST,   /* a cut stream is to be resumed, or an answered one should have ended */
-    HF_TIMER_SETTLE, /* a finished session's dispatched calls have had their time */
-    HF_TIMER_NEWS,   /* more clients are to be told what changed */
-    HF_TIMER_ASK,    /* a client has not answered what a server asked */
-    HF_TIMER_CLIENT, /* a greeted server waits for its client's `initialized` */
-    HF_TIMER_PARK,   /* a round is gathered, or a parked call was not come back for */
+    HF_TIMER_CALL,          /* a call's nearest deadline */
+    HF_TIMER_DUE,           /* a slot's scheduled attempt */
+    HF_TIMER_IDLE,          /* a slot has been unused for idleMs */
+    HF_TIMER_RELIST,        /* a slot's slow re-list */
+    HF_TIMER_STAY,          /* a runtime's stay in its state */
+    HF_TIMER_ERA_PROBE,     /* it was asked which era it speaks, and is silent */
+    HF_TIMER_START,         /* an attempt's whole start */
+    HF_TIMER_EOF,           /* exited, but somebody holds its stdout */
+    HF_TIMER_CHECK,         /* a liveness check is due, or has had its time */
+    HF_TIMER_HOLD,          /* calls have waited long enough for such a check */
+    HF_TIMER_EXTRA,         /* calls wait for a server that refuses connections */
+    HF_TIMER_STALL,         /* its stdin took no byte */
+    HF_TIMER_SERVER_STREAM, /* a remote server's own stream is to be opened again */
+    HF_TIMER_UPSTREAM,      /* a modern server is to be listened to again */
+    HF_TIMER_EXCHANGE, /* a cut stream is to be resumed, or an answered one should have ended */
+    HF_TIMER_DRAIN,    /* a finished session's dispatched calls have had their time */
+    HF_TIMER_NEWS,     /* more clients are to be told what changed */
+    HF_TIMER_SERVER_REQUEST, /* a client has not answered what a server asked */
+    HF_TIMER_INITIALIZED,    /* a greeted server waits for its client's `initialized` */
+    HF_TIMER_PARK,           /* a round is gathered, or a parked call was not come back for */
 };
 
 /* A message on its way into a server's stdin. */
@@ -66,13 +66,13 @@ struct hf_frame {
 /* Whose request it is, and so who is told of the answer. */
 enum hf_call_purpose {
     HF_FOR_CLIENT,
-    HF_FOR_PROBE,   /* which era? */
-    HF_FOR_HELLO,   /* our initialize */
-    HF_FOR_LIST,    /* a page of a catalog part */
-    HF_FOR_CHECK,   /* liveness */
-    HF_FOR_DOUBT,   /* is this session still known? */
-    HF_FOR_RESTORE, /* log level and subscriptions, set again */
-    HF_FOR_LISTEN,  /* what a modern server tells of itself */
+    HF_FOR_ERA_PROBE,    /* which era? */
+    HF_FOR_INITIALIZE,   /* our initialize */
+    HF_FOR_LIST,         /* a page of a catalog part */
+    HF_FOR_CHECK,        /* liveness */
+    HF_FOR_INQUIRY,      /* is this session still known? */
+    HF_FOR_RESTORE,      /* log level and subscriptions, set again */
+    HF_FOR_SUBSCRIPTION, /* what a modern server tells of itself */
 };
 
 struct hf_answer;
@@ -220,9 +220,9 @@ struct hf_call {
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */
     struct hf_frame frame;
-    struct hf_post *post;   /* its exchange with a remote server, while that is open */
-    struct hf_doubt *doubt; /* how it was turned away, if that may not be about it; else NULL */
-    uint64_t settle_by_ms;  /* when its transport stops trying to find out; 0: it does not try */
+    struct hf_post *post;       /* its exchange with a remote server, while that is open */
+    struct hf_refusal *refusal; /* how it was turned away, if that may not be about it; else NULL */
+    uint64_t settle_by_ms; /* when its transport stops trying to find out; 0: it does not try */
     struct hf_extent extent;
     struct hf_history history;
     enum hf_evidence evidence; /* of its last loss */
@@ -407,7 +407,7 @@ struct hf_runtime {
     bool completed_a_call;
     bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT], has_logging, has_subscribe,
         has_tasks;
-    struct hf_ear ear;
+    struct hf_upstream upstream;
     char *greeting;
     struct hf_listing listing[HF_PART_COUNT];
     bool was_probed, is_probing, has_shown_life;
@@ -423,10 +423,10 @@ struct hf_runtime {
     bool is_suspect;       /* one call was lost to it: it is checked, or will be */
     uint64_t suspected_ms; /* when the last such check began; 0: never */
     struct hf_timer hold;  /* of HF_HOLD_CHECK */
-    struct hf_link asks;
-    uint32_t ask_count;
-    size_t told_bytes;   /* memory for what it was told and has not taken yet */
-    uint32_t told_count; /* of one behind a URL: exchanges for it */
+    struct hf_link server_requests;
+    uint32_t server_request_count;
+    size_t unsent_bytes;   /* memory for what it was told and has not taken yet */
+    uint32_t unsent_count; /* of one behind a URL: exchanges for it */
 };
 
 static inline bool hf_runtime_is_renewing(const struct hf_runtime *runtime)
@@ -439,7 +439,7 @@ static inline void hf_runtime_hold(struct hf_runtime *runtime, enum hf_hold why,
 }
 
 /* A request of a server that is with a client. */
-struct hf_ask {
+struct hf_server_request {
     struct hf_link in_session, in_runtime;
     struct hf_session *session;
     struct hf_runtime *runtime;
@@ -487,7 +487,7 @@ struct hf_park {
     enum hf_failure_form form;
     uint8_t bound[HF_SHA256_SIZE]; /* caller, tool and arguments */
     char *capabilities;            /* of the newest request for it, raw */
-    struct hf_link asks, rounds;
+    struct hf_link server_requests, rounds;
     struct hf_link waiters; /* calls that are JOINED */
     unsigned last_key;
     bool is_gathering; /* the round to come; the timer says until when */
@@ -529,8 +529,8 @@ struct hf_session {
     struct hf_server *only;       /* NULL: all */
     struct hf_link in_only;       /* in only->own_sessions */
     struct hf_policy *policy;     /* NULL: everything is allowed */
-    struct hf_door *door;         /* those that have both in common with it */
-    struct hf_link in_door;       /* in door->members */
+    struct hf_audience *audience; /* those that have both in common with it */
+    struct hf_link in_audience;   /* in door->members */
     struct hf_link in_greeted;    /* in door->greeted */
     uint64_t told[HF_PART_COUNT]; /* news of its door up to this number */
     uint64_t listeners_told;      /* the same for its listeners, of all parts */
@@ -550,7 +550,7 @@ struct hf_session {
     int level;                   /* the same as a number; -1: never set */
     enum hf_errors_as errors_as; /* UNSAID: as its servers say */
     size_t remembered_bytes;     /* of its hello and its subscriptions */
-    struct hf_link calls, asks, questions, parks, subscriptions, uses, listeners, tasks;
+    struct hf_link calls, server_requests, questions, parks, subscriptions, uses, listeners, tasks;
     unsigned listener_count;
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
@@ -567,7 +567,7 @@ struct hf_policy {
 
 enum { HF_LEVEL_COUNT = 8 }; /* of logging, from debug to emergency */
 
-struct hf_door { /* sessions that see the same servers under the same names; see door.c */
+struct hf_audience { /* sessions that see the same servers under the same names; see door.c */
     struct hf_link link;
     struct hf_engine *engine;
     struct hf_server *only;
@@ -578,7 +578,7 @@ struct hf_door { /* sessions that see the same servers under the same names; see
     unsigned levels[HF_LEVEL_COUNT];             /* how many of them set that log level */
     uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* number of the newest */
     bool hides;                                  /* what changed may be hidden from its clients */
-    struct hf_link mark;                         /* in engine->doors_to_tell */
+    struct hf_link mark;                         /* in engine->audiences_to_tell */
     struct hf_link *next_to_tell; /* in members; the list itself: all have been told */
 };
 
@@ -596,12 +596,12 @@ struct hf_engine {
     const struct hf_transport_ops *remote_transport; /* of servers that have a url */
     const struct hf_bridge_ops *bridge;
     const struct hf_call_host *host;
-    struct hf_link servers, sessions, doors;
+    struct hf_link servers, sessions, audiences;
     struct hf_link unlisted;             /* servers of which some part was never listed */
     struct hf_link anywhere;             /* subscriptions to resources that no server lists */
     struct hf_link marks[HF_MARK_COUNT]; /* what is to be looked at again; see reviews.c */
     bool is_marked;                      /* there is something, also news to be told */
-    struct hf_link doors_to_tell;
+    struct hf_link audiences_to_tell;
     struct hf_timer more_news;
     uint64_t news_serial, update_serial;
     uint64_t list_serial[HF_PART_COUNT]; /* counts changes of what servers offer, or publish */

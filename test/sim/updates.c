@@ -25,7 +25,7 @@ static void read_tag(const struct hf_runtime *runtime, struct hf_span text, bool
         text, 3,
         (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
     const bool is_tagged = hf_json_int(tag, &id);
-    const struct hf_ear *ear = &runtime->ear;
+    const struct hf_upstream *ear = &runtime->upstream;
     const bool is_open = is_tagged && ((ear->call && ear->call->id == (uint64_t)id) ||
                                        (ear->next && ear->next->id == (uint64_t)id));
     *ret_may = is_open || !is_tagged;

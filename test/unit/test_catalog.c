@@ -1,6 +1,6 @@
 /* test_catalog.c - one part of what a server offers: built page by page, compared, searched. */
 #include "test.h"
-#include "core/catalog/catalog.h"
+#include "core/catalog/part.h"
 
 static struct hf_part *part_of(const char *result)
 {

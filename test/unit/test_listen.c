@@ -206,15 +206,15 @@ TEST(more_uris_than_one_listener_may_have_are_refused_and_none_of_them_is_kept)
 TEST(more_listeners_than_a_session_may_have_are_overload_and_one_that_ends_makes_room)
 {
     struct scene s = modern_scene();
-    for (uint64_t i = 0; i < HF_LISTENERS_MAX; i++)
+    for (uint64_t i = 0; i < HF_SESSION_LISTENERS_MAX; i++)
         listen_as(s.client, 100 + i, "5", "{\"toolsListChanged\":true}");
-    CHECK(heard(s.client, ACK) == HF_LISTENERS_MAX);
+    CHECK(heard(s.client, ACK) == HF_SESSION_LISTENERS_MAX);
     listen_as(s.client, 2, "6", "{}");
     CHECK(error_of(s.client, 6) == -31005);
     CHECK(data_is(s.client, 6, "reason", "\"too_many_subscriptions\""));
     client_via_gone(s.client, 100);
     listen_as(s.client, 3, "7", "{}");
-    CHECK(error_of(s.client, 7) == 0 && heard(s.client, ACK) == HF_LISTENERS_MAX + 1);
+    CHECK(error_of(s.client, 7) == 0 && heard(s.client, ACK) == HF_SESSION_LISTENERS_MAX + 1);
     world_end(s.w);
 }
 

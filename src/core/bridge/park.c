@@ -32,8 +32,8 @@ bool hf_park_is_asked(const struct hf_park *park)
 
 static bool has_unasked(const struct hf_park *park)
 {
-    const struct hf_ask *ask;
-    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+    const struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (ask->round == 0)
             return true;
     }
@@ -43,12 +43,12 @@ static bool has_unasked(const struct hf_park *park)
 /* ---- what is kept, and how much of it ---- */
 
 /* Beside the requests themselves: questions, answers and what belongs to them. */
-bool hf_park_may_keep(const struct hf_engine *engine, size_t bytes)
+bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes)
 {
     return engine->kept_bytes + bytes <= engine->limits.max_buffered_bytes / 4;
 }
 
-void hf_park_keep(struct hf_park *park, size_t bytes)
+void hf_park_charge(struct hf_park *park, size_t bytes)
 {
     park->kept += bytes;
     park->session->engine->kept_bytes += bytes;
@@ -76,12 +76,12 @@ struct hf_park *hf_park_new(struct hf_call *call)
     park->generation = call->runtime->generation;
     park->form = hf_call_failure_form(call);
     hf_park_bind(session, call->method, params, park->bound);
-    hf_link_init(&park->asks);
+    hf_link_init(&park->server_requests);
     hf_link_init(&park->rounds);
     hf_link_init(&park->waiters);
     hf_timer_init(&park->timer, HF_TIMER_PARK, park);
     hf_list_push(&session->parks, &park->link);
-    hf_park_keep(park, sizeof *park);
+    hf_park_charge(park, sizeof *park);
     hf_park_set_capabilities(park, call->capabilities);
     call->park = park;
     return park;
@@ -103,12 +103,12 @@ static void free_park(void *p)
 
 void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why)
 {
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH_SAFE (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (only_unasked && ask->round)
             continue;
-        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603, why);
-        hf_ask_end(ask);
+        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32603, why);
+        hf_server_request_end(ask);
     }
 }
 
@@ -166,7 +166,7 @@ struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_sayi
         return hf_answer_failure(engine, HF_ERROR_RESULT_TOO_LARGE, &not_kept, park->form);
     struct hf_buf draft = hf_draft(); /* what is kept may be forgotten before it is sent */
     hf_buf_add(&draft, (struct hf_span) { saying->rest, saying->length });
-    return hf_answer_rest(HF_OUTCOME_RELAYED, saying->code, hf_keep(engine, &draft));
+    return hf_answer_rest(HF_OUTCOME_RELAYED, saying->code, hf_draft_end(engine, &draft));
 }
 
 static void answer_waiters(struct hf_park *park, struct hf_answer answer)
@@ -217,7 +217,7 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     hf_buf_add_str(&rest, "}}");
     round->question = (struct hf_saying) { hf_span_dup(hf_buf_span(&rest)), hf_buf_len(&rest), 0 };
     hf_buf_done(&rest);
-    hf_park_keep(park, sizeof *round + round->question.length);
+    hf_park_charge(park, sizeof *round + round->question.length);
     assert(park->rounds.prev); /* the list was made with its park */
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
@@ -245,31 +245,32 @@ static const char *kind_of(enum hf_method_id method)
                                         : "elicitation";
 }
 
-static void add_key(struct hf_buf *out, const struct hf_ask *ask)
+static void add_key(struct hf_buf *out, const struct hf_server_request *ask)
 {
     hf_buf_printf(out, "%s-%u", kind_of(ask->method), ask->key);
 }
 
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses)
 {
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &park->asks, struct hf_ask, in_park) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH_SAFE (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (ask->round != round)
             continue;
         if (ask->is_refused) {
-            hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
+            hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32601,
+                                     hf_not_declared);
         } else {
             struct hf_buf draft = hf_draft();
             hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
             hf_buf_add(&draft, hf_park_response(responses, ask));
             hf_buf_add_char(&draft, '}');
-            hf_tell(ask->runtime, hf_keep(park->session->engine, &draft));
+            hf_runtime_respond(ask->runtime, hf_draft_end(park->session->engine, &draft));
         }
-        hf_ask_end(ask);
+        hf_server_request_end(ask);
     }
 }
 
-struct hf_span hf_park_response(struct hf_span responses, const struct hf_ask *ask)
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *ask)
 {
     struct hf_buf key = hf_draft();
     add_key(&key, ask);
@@ -285,13 +286,13 @@ static void ask_round(struct hf_park *park)
     const struct hf_round *before = hf_park_newest(park);
     const uint32_t number = before ? before->number + 1 : 1;
     struct hf_buf requests = hf_draft();
-    struct hf_ask *ask;
-    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (ask->round)
             continue;
         ask->round = number;
         ask->since_ms = park->session->engine->now_ms;
-        hf_ask_arm(ask);
+        hf_server_request_arm(ask);
         if (ask->is_refused)
             continue;
         if (hf_buf_len(&requests))
@@ -324,8 +325,8 @@ void hf_park_gather(struct hf_park *park)
 
 void hf_park_unanswered(struct hf_park *park)
 {
-    const struct hf_ask *ask;
-    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+    const struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (ask->round)
             return;
     }
@@ -367,10 +368,10 @@ static void ended(struct hf_call *call, const struct hf_answer *answer)
     relayed.outcome = HF_OUTCOME_RELAYED;
     answer_waiters(park, relayed);
     park->end = (struct hf_saying) { NULL, 0, answer->code };
-    if (hf_park_may_keep(park->session->engine, hf_buf_len(&rest))) {
+    if (hf_park_may_charge(park->session->engine, hf_buf_len(&rest))) {
         park->end.rest = hf_span_dup(hf_buf_span(&rest));
         park->end.length = hf_buf_len(&rest);
-        hf_park_keep(park, hf_buf_len(&rest));
+        hf_park_charge(park, hf_buf_len(&rest));
     }
     hf_buf_done(&rest);
     hf_park_rearm(park);
@@ -443,7 +444,7 @@ void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_
     struct hf_call *waiter;
     HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link) {
         if (waiter->token.p)
-            hf_send_spliced(waiter->session, waiter->via, msg->text, token, waiter->token);
+            hf_session_send_spliced(waiter->session, waiter->via, msg->text, token, waiter->token);
     }
 }
 
@@ -545,6 +546,6 @@ const struct hf_bridge_ops hf_bridge_ops = {
     .sent = sent,
     .each_waiter = each_waiter,
     .input_dropped = hf_input_drop,
-    .input_timed_out = hf_input_too_late,
+    .input_timed_out = hf_input_timed_out,
     .input_free = hf_input_free,
 };

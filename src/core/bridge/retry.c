@@ -76,10 +76,11 @@ void hf_retry_refuse(const struct hf_incoming *in, struct hf_server *server,
                      enum hf_retry_state state)
 {
     if (state == HF_RETRY_STATE_LOST)
-        hf_refuse(in, server, HF_ERROR_OUTCOME_UNKNOWN, "holdfast_restarted",
-                  "This requestState continues a call of another holdfast, or of this one before "
-                  "it was restarted. The call was sent and what became of it is not known: check "
-                  "its effect before calling again.");
+        hf_reply_failure(
+            in, server, HF_ERROR_OUTCOME_UNKNOWN, "holdfast_restarted",
+            "This requestState continues a call of another holdfast, or of this one before "
+            "it was restarted. The call was sent and what became of it is not known: check "
+            "its effect before calling again.");
     else
         hf_reply_error(in, -32602,
                        "Invalid requestState: it was changed, or given to another client, or for "
@@ -128,8 +129,8 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
                                     struct hf_span responses)
 {
     enum answers found = ALL_THERE;
-    const struct hf_ask *ask;
-    HF_LIST_EACH (ask, &park->asks, struct hf_ask, in_park) {
+    const struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
         if (ask->round != round->number || ask->is_refused)
             continue;
         const struct hf_span response = hf_park_response(responses, ask);
@@ -174,9 +175,9 @@ static bool find_place(struct hf_park *park, const struct hf_incoming *in)
     if (slot)
         park->call->slot = slot;
     else if (server)
-        hf_refuse(in, server, HF_ERROR_OVERLOADED, "max_runtimes",
-                  "This server already runs once for each of as many clients as maxRuntimes "
-                  "allows; the call was not sent.");
+        hf_reply_failure(in, server, HF_ERROR_OVERLOADED, "max_runtimes",
+                         "This server already runs once for each of as many clients as maxRuntimes "
+                         "allows; the call was not sent.");
     else
         hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", park->server);
     return slot;
@@ -227,10 +228,11 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
         return;
     }
     if (!is_first && !hf_digest_same(digest, round->digest)) {
-        hf_refuse(in, hf_server_find(engine, hf_span_of(park->server)), HF_ERROR_KEY_CONFLICT,
-                  "answered_before",
-                  "This requestState was answered before, with other inputResponses; these did "
-                  "not reach the server. Send the first ones again to hear what became of it.");
+        hf_reply_failure(
+            in, hf_server_find(engine, hf_span_of(park->server)), HF_ERROR_KEY_CONFLICT,
+            "answered_before",
+            "This requestState was answered before, with other inputResponses; these did "
+            "not reach the server. Send the first ones again to hear what became of it.");
         return;
     }
     memcpy(round->digest, digest, sizeof digest);

@@ -47,7 +47,7 @@ struct hf_answer hf_answer_error(struct hf_engine *engine, int code, const char 
         hf_buf_add(&draft, data);
     }
     hf_buf_add_str(&draft, "}}");
-    return hf_answer_rest(HF_OUTCOME_ERROR, code, hf_keep(engine, &draft));
+    return hf_answer_rest(HF_OUTCOME_ERROR, code, hf_draft_end(engine, &draft));
 }
 
 static enum hf_failure_form form_of_tool(const struct hf_session *session,
@@ -83,7 +83,7 @@ const char *hf_because(struct hf_engine *engine, const char *why)
     struct hf_buf draft = hf_draft();
     hf_error_add_why(&draft, why);
     hf_buf_add_char(&draft, '\0');
-    return hf_keep(engine, &draft).p;
+    return hf_draft_end(engine, &draft).p;
 }
 
 struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error,
@@ -92,7 +92,7 @@ struct hf_answer hf_answer_failure(struct hf_engine *engine, enum hf_error error
     struct hf_buf draft = hf_draft();
     hf_error_write(&draft, error, facts, form);
     const int code = form == HF_AS_ERROR ? hf_error_code(error) : 0;
-    struct hf_answer answer = hf_answer_rest(HF_OUTCOME_FAILED, code, hf_keep(engine, &draft));
+    struct hf_answer answer = hf_answer_rest(HF_OUTCOME_FAILED, code, hf_draft_end(engine, &draft));
     answer.error = error;
     return answer;
 }

@@ -120,7 +120,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
     struct hf_call *call = fits ? make_call(engine, owner, session, method, msg->text.n + 1) : NULL;
     if (!call) {
-        hf_refuse(
+        hf_reply_failure(
             in, NULL, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
             "holdfast holds too many requests at this moment; this one was not sent. Try again "
             "later.");
@@ -158,7 +158,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_ow
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\"",
                   (unsigned long long)call->id, method->name);
-    if (runtime->is_modern || owner->purpose == HF_FOR_PROBE) {
+    if (runtime->is_modern || owner->purpose == HF_FOR_ERA_PROBE) {
         hf_buf_add_str(&draft, ",\"params\":{\"_meta\":{");
         hf_era_add_meta(&draft, HF_SPAN("{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}"),
                         HF_SPAN("{}"), (struct hf_span) { NULL, 0 });
@@ -196,7 +196,7 @@ static void cancel_at_server(struct hf_call *call, struct hf_span reason)
         hf_buf_add(&draft, reason);
     }
     hf_buf_add_str(&draft, "}}");
-    hf_mention_about(call, hf_keep(call->engine, &draft));
+    hf_call_notify_server(call, hf_draft_end(call->engine, &draft));
 }
 
 void hf_call_take_back(struct hf_call *call, struct hf_span reason)

@@ -6,7 +6,7 @@
 enum { REMEMBERED_LEAST = 16 << 20 };
 
 /* Apart from what calls hold: those come and go, and must not wait for clients to leave. */
-bool hf_session_may_keep(const struct hf_session *session, size_t bytes)
+bool hf_session_may_remember(const struct hf_session *session, size_t bytes)
 {
     const struct hf_engine *engine = session->engine;
     const uint64_t max = engine->limits.max_buffered_bytes;
@@ -14,13 +14,13 @@ bool hf_session_may_keep(const struct hf_session *session, size_t bytes)
            engine->remembered_bytes + bytes <= (max > REMEMBERED_LEAST ? max : REMEMBERED_LEAST);
 }
 
-void hf_session_keep(struct hf_session *session, size_t bytes)
+void hf_session_remember(struct hf_session *session, size_t bytes)
 {
     session->remembered_bytes += bytes;
     session->engine->remembered_bytes += bytes;
 }
 
-void hf_session_let_go(struct hf_session *session, size_t bytes)
+void hf_session_forget_bytes(struct hf_session *session, size_t bytes)
 {
     assert(session->remembered_bytes >= bytes);
     session->remembered_bytes -= bytes;

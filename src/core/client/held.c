@@ -53,7 +53,8 @@ static bool waits_for(const struct hf_call *call, const struct hf_server *server
 {
     const struct hf_session *session = call->session;
     const enum hf_method_id method = call->method->id;
-    if (method == HF_METHOD_INITIALIZE && (!session->only || hf_welcome_greeting(session).p))
+    if (method == HF_METHOD_INITIALIZE &&
+        (!session->only || hf_initialize_server_result(session).p))
         return false;
     if (method == HF_METHOD_DISCOVER && (!session->only || session->only->greeting))
         return false;
@@ -115,7 +116,7 @@ static void answer_now(struct hf_call *call)
 {
     struct hf_session *session = call->session;
     if (call->method->id == HF_METHOD_INITIALIZE)
-        hf_call_answer(call, hf_answer_result(hf_welcome_result(session)));
+        hf_call_answer(call, hf_answer_result(hf_initialize_result(session)));
     else if (call->method->id == HF_METHOD_DISCOVER)
         hf_call_answer(call, hf_answer_result(hf_modern_discover_result(session)));
     else

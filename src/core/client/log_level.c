@@ -5,28 +5,28 @@
 void hf_session_set_level(struct hf_session *session, int level)
 {
     if (session->level >= 0)
-        session->door->levels[session->level]--;
+        session->audience->levels[session->level]--;
     session->level = level;
     if (level >= 0)
-        session->door->levels[level]++;
+        session->audience->levels[level]++;
 }
 
-int hf_doors_lowest_level(const struct hf_server *server)
+int hf_audiences_lowest_level(const struct hf_server *server)
 {
     int lowest = -1;
-    const struct hf_door *door;
-    HF_LIST_EACH (door, &server->engine->doors, struct hf_door, link) {
+    const struct hf_audience *door;
+    HF_LIST_EACH (door, &server->engine->audiences, struct hf_audience, link) {
         for (int i = 0; i < HF_LEVEL_COUNT && (lowest < 0 || i < lowest); i++)
-            if (door->levels[i] && hf_door_leads_to(door, server))
+            if (door->levels[i] && hf_audience_sees(door, server))
                 lowest = i;
     }
     return lowest;
 }
 
-void hf_restore_level(struct hf_runtime *runtime)
+void hf_log_level_restore(struct hf_runtime *runtime)
 {
     const struct hf_session *owner = runtime->slot->owner;
-    const int level = owner ? owner->level : hf_doors_lowest_level(runtime->server);
+    const int level = owner ? owner->level : hf_audiences_lowest_level(runtime->server);
     if (level < 0 || !runtime->has_logging || hf_runtime_is_renewing(runtime) || runtime->is_modern)
         return;
     struct hf_buf params = hf_draft();

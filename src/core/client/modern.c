@@ -105,7 +105,7 @@ struct hf_span hf_modern_dressed(struct hf_session *session, struct hf_span resu
     if (result.n > 2)
         hf_buf_add_char(&draft, ',');
     hf_buf_add(&draft, hf_span_from(result, 1));
-    return hf_keep(session->engine, &draft);
+    return hf_draft_end(session->engine, &draft);
 }
 
 /* Extensions of all servers behind this door, the first that has one deciding how it looks. */
@@ -146,7 +146,7 @@ struct hf_span hf_modern_discover_result(struct hf_session *session)
     add_dress(&result, session, true);
     hf_buf_add_str(&result, ",\"supportedVersions\":[\"" HF_MODERN_VERSION "\"],\"capabilities\":");
     if (session->only && session->only->greeting) {
-        hf_welcome_add_capabilities(
+        hf_initialize_add_capabilities(
             &result, hf_json_get(hf_span_of(session->only->greeting), HF_SPAN("capabilities")));
     } else {
         hf_buf_add_str(&result, "{\"tools\":{\"listChanged\":true},\"prompts\":{\"listChanged\":"
@@ -155,9 +155,9 @@ struct hf_span hf_modern_discover_result(struct hf_session *session)
         add_extensions(&result, session);
         hf_buf_add_char(&result, '}');
     }
-    hf_welcome_add_instructions(&result, session);
+    hf_initialize_add_instructions(&result, session);
     hf_buf_add_char(&result, '}');
-    return hf_keep(session->engine, &result);
+    return hf_draft_end(session->engine, &result);
 }
 
 void hf_reply_result(const struct hf_incoming *in, struct hf_span result)

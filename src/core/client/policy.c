@@ -41,10 +41,10 @@ bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b)
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
 {
     policy->refs++;
-    hf_door_leave(session);
+    hf_audience_leave(session);
     hf_policy_unref(session->policy);
     session->policy = policy;
-    hf_door_join(session);
+    hf_audience_join(session);
 }
 
 bool hf_policy_allows_server(const struct hf_policy *policy, const char *name)

@@ -127,7 +127,7 @@ bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg)
     hf_free(id);
     /* a modern client polls: it hears nothing that it did not listen for */
     if (found && found->session && found->session->has_greeted)
-        hf_send(found->session, 0, msg->text);
+        hf_session_send(found->session, 0, msg->text);
     return found != NULL;
 }
 

@@ -291,7 +291,7 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
 
 /* ---- kept by their door ---- */
 
-void hf_door_drop_views(struct hf_door *door)
+void hf_audience_drop_views(struct hf_audience *door)
 {
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
@@ -314,7 +314,7 @@ static bool is_same(const struct hf_view *a, const struct hf_view *b)
 /* What changed may be hidden here: then the view stays what it was. */
 static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
-    struct hf_door *door = session->door;
+    struct hf_audience *door = session->audience;
     struct hf_view **views = door->views[part];
     const uint64_t serial =
         door->only ? door->only->list_serial[part] : door->engine->list_serial[part];
@@ -357,7 +357,7 @@ static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *r
 static struct hf_view *view_of_version(struct hf_session *session, enum hf_part_id part,
                                        uint64_t version)
 {
-    struct hf_door *door = session->door;
+    struct hf_audience *door = session->audience;
     for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
         struct hf_view *view = door->views[part][i];
         if (view && view->version == version &&
@@ -396,7 +396,7 @@ struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, st
         hf_buf_printf(&draft, ",\"nextCursor\":\"v%llu-%zu\"", (unsigned long long)view->version,
                       page + 1);
     hf_buf_add_char(&draft, '}');
-    return hf_keep(session->engine, &draft);
+    return hf_draft_end(session->engine, &draft);
 }
 
 /* ---- resolving ---- */
@@ -436,8 +436,8 @@ static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part
             continue;
         struct hf_buf json = hf_draft();
         hf_json_add_string(&json, own);
-        *ret_target =
-            (struct hf_target) { .server = server, .own_name = hf_keep(session->engine, &json) };
+        *ret_target = (struct hf_target) { .server = server,
+                                           .own_name = hf_draft_end(session->engine, &json) };
         return true;
     }
     return false;

@@ -28,7 +28,7 @@ static void pass(struct hf_call *call, const struct hf_msg *msg)
     if (hf_call_is_parked(call) || (crosses_eras && hf_modern_changes(call, msg))) {
         struct hf_buf rest = hf_draft();
         hf_modern_add_rest(&rest, call, msg, &answer.code);
-        answer = hf_answer_rest(answer.outcome, answer.code, hf_keep(call->engine, &rest));
+        answer = hf_answer_rest(answer.outcome, answer.code, hf_draft_end(call->engine, &rest));
     }
     if (call->is_tool_call)
         hf_answer_take_over_outcome(&answer, msg);
@@ -56,14 +56,14 @@ static void note_subscription(const struct hf_call *call, const struct hf_msg *m
     if (method != HF_METHOD_SUBSCRIBE && method != HF_METHOD_UNSUBSCRIBE)
         return;
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
-        hf_ear_subscribed(call->runtime, call->uri);
+        hf_upstream_subscribed(call->runtime, call->uri);
         hf_session_subscribe(call->session, call->slot->server, call->uri);
     }
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE) {
-        hf_ear_unsubscribed(call->runtime, call->uri);
+        hf_upstream_unsubscribed(call->runtime, call->uri);
         hf_session_unsubscribe(call->session, call->slot->server, call->uri);
     }
-    hf_ear_mark(call->runtime); /* also after an error: others may have relied on it */
+    hf_upstream_mark(call->runtime); /* also after an error: others may have relied on it */
 }
 
 static void answered(struct hf_call *call, const struct hf_msg *msg)
@@ -93,8 +93,8 @@ static bool answered_instead(struct hf_call *call)
         hf_retry_refuse_misplaced(call);
     else if (hf_input_is_misplaced(call))
         hf_input_refuse_misplaced(call);
-    else if (hf_ear_can_answer(call))
-        hf_ear_answer(call);
+    else if (hf_upstream_can_answer(call))
+        hf_upstream_answer(call);
     else
         return false;
     return true;
@@ -102,7 +102,7 @@ static bool answered_instead(struct hf_call *call)
 
 static void ended_unanswered(const struct hf_call *call, struct hf_runtime *runtime)
 {
-    hf_ear_unsure(runtime, call);
+    hf_upstream_unsure(runtime, call);
 }
 
 const struct hf_call_owner hf_client_call_owner = {

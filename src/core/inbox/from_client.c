@@ -37,8 +37,8 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
     if (in->method->id == HF_METHOD_INITIALIZE) {
         if (hf_request_refuses_to_keep(in, msg->params.n))
             return;
-        hf_welcome_hello(session,
-                         hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params : HF_SPAN("{}"));
+        hf_initialize_params(session, hf_json_type(msg->params) == HF_JSON_OBJECT ? msg->params
+                                                                                  : HF_SPAN("{}"));
         hf_held_take(in, HF_PART_TOOLS);
         return;
     }
@@ -47,10 +47,10 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
         return;
     }
     if (in->is_modern)
-        hf_welcome_modern(session, msg);
+        hf_initialize_modern(session, msg);
     else
-        hf_welcome_stranger(session);
-    hf_welcome_initialized(session);
+        hf_initialize_stranger(session);
+    hf_initialize_confirmed(session);
     if (in->method->id == HF_METHOD_TOOLS_CALL)
         identify(&incoming, origin);
     if (hf_retry_is_ours(in))
@@ -73,9 +73,10 @@ static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
         found = call;
     }
     /* over HTTP many clients share a modern session, and the end of its stream is what cancels */
-    struct hf_listener *listener = id.p && !session->is_modern ? hf_listen_find(session, id) : NULL;
+    struct hf_listener *listener =
+        id.p && !session->is_modern ? hf_listener_find(session, id) : NULL;
     if (listener && !found)
-        hf_listen_drop(session, listener);
+        hf_listener_drop(session, listener);
     else if (found && !listener && found->method->id != HF_METHOD_INITIALIZE)
         hf_call_cancel(found, hf_json_get(msg->params, HF_SPAN("reason")));
 }
@@ -88,8 +89,8 @@ static void tell_servers(struct hf_session *session, enum hf_method_id method, s
             hf_session_uses(session, server) ? hf_slot_of(server, session) : NULL;
         if (slot && slot->current &&
             !(slot->current->is_modern && method == HF_METHOD_ROOTS_CHANGED))
-            hf_mention(slot->current,
-                       text); /* the modern era asks for the roots where it needs them */
+            hf_runtime_notify(slot->current,
+                              text); /* the modern era asks for the roots where it needs them */
     }
 }
 
@@ -97,12 +98,12 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
 {
     const enum hf_method_id method = hf_method_find(msg->method)->id;
     switch (method) {
-    case HF_METHOD_INITIALIZED: hf_welcome_initialized(session); break;
+    case HF_METHOD_INITIALIZED: hf_initialize_confirmed(session); break;
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
     case HF_METHOD_PROGRESS: { /* of something a server asked of it */
-        struct hf_ask *ask;
-        HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
-            hf_mention(ask->runtime, msg->text);
+        struct hf_server_request *ask;
+        HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
+            hf_runtime_notify(ask->runtime, msg->text);
         }
         break;
     }
@@ -118,7 +119,7 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
  * request back. */
 static void take_answer(struct hf_session *session, const struct hf_msg *msg)
 {
-    if (!hf_ask_answered(session, msg))
+    if (!hf_server_request_answered(session, msg))
         (void)hf_input_answered(session, msg);
 }
 
@@ -189,11 +190,12 @@ void hf_session_message_over(struct hf_session *session, const struct hf_json_sk
     const struct hf_incoming in = { .session = session,
                                     .id = id.n ? id : (struct hf_span) { NULL, 0 } };
     if (!hf_json_skim_has_method(skim) && id.n) {
-        if (!hf_ask_answer_over(session, id))
-            (void)hf_input_answer_over(session, id);
+        if (!hf_server_request_answer_oversized(session, id))
+            (void)hf_input_answer_oversized(session, id);
         return;
     }
-    hf_refuse(&in, NULL, HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
-              "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
-              "sent. Make it smaller, or raise the limit.");
+    hf_reply_failure(
+        &in, NULL, HF_ERROR_REQUEST_TOO_LARGE, "max_message_bytes",
+        "The message is larger than holdfast's maxMessageBytes and was not read; nothing was "
+        "sent. Make it smaller, or raise the limit.");
 }

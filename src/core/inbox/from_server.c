@@ -33,15 +33,16 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
     if (hf_method_find(msg->method)->id == HF_METHOD_PING) {
         struct hf_buf draft = hf_draft();
         hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(msg->id));
-        hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
+        hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
         return;
     }
     if (runtime->is_modern) { /* it asks by answering, and over HTTP it would take no answer */
         if (!runtime->remote)
-            hf_tell_error(runtime, msg->id, -32601, "there are no such requests in this revision");
+            hf_runtime_respond_error(runtime, msg->id, -32601,
+                                     "there are no such requests in this revision");
         return;
     }
-    hf_server_request_take(runtime, origin, msg);
+    hf_choose_client(runtime, origin, msg);
 }
 
 /* ---- news ---- */
@@ -72,7 +73,7 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
     if (hf_call_is_parked(call))
         hf_park_progress(call, msg, token);
     else
-        hf_send_spliced(call->session, call->via, msg->text, token, call->token);
+        hf_session_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
 /* A modern request says itself from which level on its client wants to hear; if it does not, never.
@@ -115,10 +116,10 @@ static bool log_via(const struct hf_runtime *runtime, const struct hf_call *orig
 static void take_log(struct hf_runtime *runtime, const struct hf_call *origin,
                      const struct hf_msg *msg)
 {
-    struct hf_session *session = hf_client_of(runtime, origin);
+    struct hf_session *session = hf_choose_client_of(runtime, origin);
     uint64_t via;
     if (session && log_via(runtime, origin, session, msg, &via)) {
-        hf_send(session, via, msg->text);
+        hf_session_send(session, via, msg->text);
         return;
     }
     const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));
@@ -135,23 +136,23 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         return;
     }
     if (method == HF_METHOD_CANCELLED) {
-        hf_ask_taken_back(runtime, msg);
+        hf_server_request_cancelled(runtime, msg);
         return;
     }
     if (!is_ours(runtime)) {
         drop_stale(runtime, "notification");
         return;
     }
-    if (!hf_ear_hears(runtime, origin, msg)) {
+    if (!hf_upstream_is_current(runtime, origin, msg)) {
         drop_stale(runtime, "notification of an ended subscription");
         return;
     }
     switch (method) {
-    case HF_METHOD_TOOLS_CHANGED: hf_list_announced(runtime, HF_PART_TOOLS); break;
-    case HF_METHOD_PROMPTS_CHANGED: hf_list_announced(runtime, HF_PART_PROMPTS); break;
+    case HF_METHOD_TOOLS_CHANGED: hf_listing_announced(runtime, HF_PART_TOOLS); break;
+    case HF_METHOD_PROMPTS_CHANGED: hf_listing_announced(runtime, HF_PART_PROMPTS); break;
     case HF_METHOD_RESOURCES_CHANGED:
-        hf_list_announced(runtime, HF_PART_RESOURCES);
-        hf_list_again(runtime, HF_PART_TEMPLATES);
+        hf_listing_announced(runtime, HF_PART_RESOURCES);
+        hf_listing_again(runtime, HF_PART_TEMPLATES);
         break;
     case HF_METHOD_RESOURCE_UPDATED: hf_update_pass(runtime, msg); break;
     case HF_METHOD_LISTENS: break; /* heard above */
@@ -210,7 +211,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     return true;
 }
 
-void hf_take_over(struct hf_runtime *runtime, const struct hf_json_skim *skim)
+void hf_server_message_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim)
 {
     struct hf_engine *engine = runtime->server->engine;
     if (!answer_is_lost(runtime, skim, HF_ERROR_RESULT_TOO_LARGE, "max_message_bytes",
@@ -223,7 +224,7 @@ void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim 
                           struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
-    hf_take_over(runtime, skim);
+    hf_server_message_oversized(runtime, skim);
 }
 
 static void take_noise(struct hf_runtime *runtime, struct hf_span line, const char *why)
@@ -245,7 +246,7 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
-    hf_take_message(runtime, NULL, hf_msg_without_bom(line));
+    hf_server_message(runtime, NULL, hf_msg_without_bom(line));
 }
 
 /* One JSON text. False: it is none, and `err` says why. */
@@ -260,7 +261,7 @@ static bool take_one(struct hf_runtime *runtime, struct hf_call *origin, struct 
         return false;
     struct hf_buf mended = hf_draft();
     if (status != HF_MSG_OK && hf_msg_mend_answer(text, depth_max, &mended))
-        status = hf_msg_parse(hf_keep(engine, &mended), depth_max, &msg, err);
+        status = hf_msg_parse(hf_draft_end(engine, &mended), depth_max, &msg, err);
     if (status != HF_MSG_OK) {
         take_noise(runtime, text, err->text);
         return true;
@@ -332,7 +333,7 @@ static struct hf_span answer_among_words(struct hf_runtime *runtime, struct hf_s
 
 /* Two threads of a server that write at once put two messages on one line, and others put words
  * around a message: whatever is whole counts. */
-void hf_take_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
+void hf_server_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
 {
     struct hf_err err;
     unsigned braces = BRACES_MAX;

@@ -21,9 +21,10 @@ static struct hf_span moved(const struct hf_call *call, const struct hf_msg *msg
 
 static void refuse_denied(const struct hf_incoming *in, struct hf_server *server)
 {
-    hf_refuse(in, server, HF_ERROR_DENIED, "denied",
-              "holdfast's configuration does not allow this name (allow / deny); the call was "
-              "not sent.");
+    hf_reply_failure(
+        in, server, HF_ERROR_DENIED, "denied",
+        "holdfast's configuration does not allow this name (allow / deny); the call was "
+        "not sent.");
 }
 
 /* Sends the request on its way to `server`. `name` is what the client called it, in msg. */
@@ -38,8 +39,9 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
         return;
     }
     if (server->is_removed && session->engine->is_stopping) {
-        hf_refuse(in, server, HF_ERROR_UNAVAILABLE, "shutting_down",
-                  "holdfast is shutting down; the call was never sent and is safe to send again.");
+        hf_reply_failure(
+            in, server, HF_ERROR_UNAVAILABLE, "shutting_down",
+            "holdfast is shutting down; the call was never sent and is safe to send again.");
         return;
     }
     if (server->is_removed) {
@@ -48,7 +50,7 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
     }
     struct hf_slot *slot = hf_slot_for(server, session);
     if (!slot) {
-        hf_refuse(
+        hf_reply_failure(
             in, server, HF_ERROR_OVERLOADED, "max_runtimes",
             "This server already runs once for each of as many clients as maxRuntimes allows; "
             "the call was not sent.");
@@ -125,9 +127,9 @@ struct hf_server *hf_request_next_with_resources(struct hf_session *session,
 /* Refuses what would make us remember too much of its client, and says whether it did. */
 bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes)
 {
-    if (hf_session_may_keep(in->session, bytes))
+    if (hf_session_may_remember(in->session, bytes))
         return false;
-    hf_refuse(
+    hf_reply_failure(
         in, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
         "holdfast remembers no more for this client (its introduction and its subscriptions); "
         "nothing was sent. Unsubscribe from something, or introduce yourself more briefly.");
@@ -154,9 +156,10 @@ static void take_uri(const struct hf_incoming *in, struct hf_span uri)
         hf_reply_error(in, in->is_modern ? -32602 : -32002,
                        "Resource not found: no server has resources");
     } else if (method == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
-        hf_refuse(in, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
-                  "Clients of holdfast are subscribed to as many resources as it can follow; this "
-                  "request was not sent. Unsubscribe from others first.");
+        hf_reply_failure(
+            in, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
+            "Clients of holdfast are subscribed to as many resources as it can follow; this "
+            "request was not sent. Unsubscribe from others first.");
     } else if (method == HF_METHOD_UNSUBSCRIBE && hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
         hf_reply_result(in, HF_SPAN("{}"));
@@ -196,7 +199,7 @@ static void take_level(const struct hf_incoming *in)
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
         const struct hf_slot *slot = hf_slot_of(server, session);
         if (slot && slot->current)
-            hf_restore_level(slot->current);
+            hf_log_level_restore(slot->current);
     }
 }
 
@@ -253,7 +256,7 @@ void hf_request_route(const struct hf_incoming *in)
     case HF_METHOD_TASKS_CANCEL: take_task(in); break;
     case HF_METHOD_LISTEN:
         if (in->is_modern)
-            hf_listen_open(in);
+            hf_listener_open(in);
         else
             hf_reply_error(
                 in, -32601,

@@ -23,16 +23,16 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     hf_link_init(&session->in_greeted);
     hf_link_init(&session->slots);
     hf_link_init(&session->calls);
-    hf_link_init(&session->asks);
+    hf_link_init(&session->server_requests);
     hf_link_init(&session->questions);
     hf_link_init(&session->parks);
     hf_link_init(&session->subscriptions);
     hf_link_init(&session->uses);
     hf_link_init(&session->listeners);
     hf_link_init(&session->tasks);
-    hf_timer_init(&session->settle, HF_TIMER_SETTLE, session);
+    hf_timer_init(&session->settle, HF_TIMER_DRAIN, session);
     hf_list_push(&engine->sessions, &session->link);
-    hf_door_join(session);
+    hf_audience_join(session);
     return session;
 }
 
@@ -64,7 +64,7 @@ void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now
 void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
-    hf_listen_via_gone(session, via);
+    hf_listeners_drop_via(session, via);
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
         if (call->via != via)
@@ -84,7 +84,7 @@ void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now
 void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
-    hf_listen_via_gone(session, via);
+    hf_listeners_drop_via(session, via);
     struct hf_call *call;
     HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
         if (call->via == via)
@@ -100,7 +100,7 @@ void hf_session_finish(struct hf_session *session, struct hf_now now)
     session->is_finished = true;
     hf_parks_drop(session, "the client has finished");
     hf_input_finished(session);
-    hf_listen_end_all(session);
+    hf_listeners_end(session);
     hf_session_settle(session);
 }
 
@@ -182,10 +182,12 @@ void hf_session_close(struct hf_session *session, struct hf_now now)
     assert(!session->is_closed);
     session->is_closed = true;
     session->is_finished = false;
-    while (!hf_list_empty(&session->asks)) {
-        struct hf_ask *ask = HF_LIST_FIRST(&session->asks, struct hf_ask, in_session);
-        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603, "the client is gone");
-        hf_ask_end(ask);
+    while (!hf_list_empty(&session->server_requests)) {
+        struct hf_server_request *ask =
+            HF_LIST_FIRST(&session->server_requests, struct hf_server_request, in_session);
+        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32603,
+                                 "the client is gone");
+        hf_server_request_end(ask);
     }
     while (!hf_list_empty(&session->calls))
         hf_call_cancel(HF_LIST_FIRST(&session->calls, struct hf_call, in_session),
@@ -193,16 +195,16 @@ void hf_session_close(struct hf_session *session, struct hf_now now)
     hf_parks_drop(session, "the client is gone");
     hf_slots_drop_owner(session);
     hf_tasks_leave(session);
-    hf_listen_drop_all(session);
+    hf_listeners_drop(session);
     hf_subscriptions_drop(&session->subscriptions);
     hf_uses_drop(session);
-    hf_session_let_go(session, session->remembered_bytes);
+    hf_session_forget_bytes(session, session->remembered_bytes);
     hf_timer_clear(&engine->timers, &session->settle);
     const bool was_greeted = session->has_greeted;
     hf_unlink(&session->link);
-    hf_door_leave(session);
+    hf_audience_leave(session);
     if (was_greeted)
-        hf_welcome_review_roots(engine);
+        hf_initialize_review_roots(engine);
     if (session->only) {
         hf_unlink(&session->in_only);
         hf_server_unref(session->only);

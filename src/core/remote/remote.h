@@ -42,7 +42,7 @@ struct hf_post {
 };
 
 /* A call was turned away, and perhaps only because its session or its era is not known any more. */
-struct hf_doubt {
+struct hf_refusal {
     int status;
     struct hf_form form; /* in which way; none: in a way that is like no other */
     uint64_t session;    /* the number of the session it was sent under */
@@ -109,20 +109,21 @@ void hf_post_abort(struct hf_post *post);
  */
 enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
                              struct hf_span *ret_answer);
-bool hf_call_is_hello(const struct hf_call *call); /* NULL: no */
+bool hf_call_is_initialize(const struct hf_call *call); /* NULL: no */
 bool hf_status_wants_auth(int status);
 enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
 /* remote_session.c: sessions at remote servers, and the server's own stream */
 void hf_remote_session_gone(struct hf_runtime *runtime, int status);
-void hf_remote_ear_refused(struct hf_runtime *runtime, int status);
+void hf_remote_upstream_refused(struct hf_runtime *runtime, int status);
 void hf_remote_renewed(struct hf_runtime *runtime);
-void hf_remote_listen(struct hf_runtime *runtime);
-void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end);
+void hf_remote_open_stream(struct hf_runtime *runtime);
+void hf_remote_stream_ended(struct hf_post *post, const struct hf_post_end *end);
 void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict verdict);
 /* doubt.c: turned away because its session, or its era, is not known any more? */
-void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt); /* answer: taken over */
-void hf_doubt_over(struct hf_call *call); /* its runtime is gone before that, or its time */
-void hf_doubt_drop(struct hf_call *call); /* it leaves its runtime; no doubt: nothing */
+void hf_refusal_examine(struct hf_call *call,
+                        const struct hf_refusal *doubt); /* answer: taken over */
+void hf_refusal_unproven(struct hf_call *call); /* its runtime is gone before that, or its time */
+void hf_refusal_drop(struct hf_call *call);     /* it leaves its runtime; no doubt: nothing */
 /* Something under its current session was turned away; `form` NULL: so that it says in any case
  * that the session is not known. Or its own stream was. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);
@@ -130,8 +131,8 @@ void hf_remote_stream_refused(struct hf_runtime *runtime, int status);
 /* A client's call was, in a way that proves nothing of the call: whether the session is served at
  * all is looked into, but not soon after it was made anew. */
 void hf_remote_call_refused(struct hf_runtime *runtime, int status);
-void hf_doubts_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
-void hf_doubts_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
+void hf_refusals_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
+void hf_refusals_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
 /* What was asked to find out was turned away; `form` NULL or none: unreadably, or not in time. */
 void hf_inquiry_over(struct hf_call *call, int status, bool is_read, const struct hf_form *form);
 bool hf_inquiry_is_stranger(const struct hf_call *call); /* NULL: no */

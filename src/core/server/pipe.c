@@ -59,7 +59,7 @@ static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct
     frame->count = 2;
     frame->length = message.n + 1;
     frame->told = message.n + sizeof *frame;
-    runtime->told_bytes += frame->told;
+    runtime->unsent_bytes += frame->told;
     hf_list_push(&runtime->out, &frame->link);
     want_write(runtime);
 }
@@ -84,7 +84,7 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
     hf_unlink(&frame->link);
     struct hf_call *call = frame->call;
     if (!call) {
-        runtime->told_bytes -= frame->told;
+        runtime->unsent_bytes -= frame->told;
         hf_frame_free(frame);
     } else
         hf_call_written(call);
@@ -152,8 +152,9 @@ bool hf_runtime_is_owed(const struct hf_runtime *runtime)
 
 static void introduce(struct hf_runtime *runtime)
 {
-    hf_tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
-    hf_hello_introduced(runtime);
+    hf_runtime_respond(runtime,
+                       HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    hf_handshake_introduced(runtime);
 }
 
 static void give_up(struct hf_runtime *runtime)
@@ -189,7 +190,7 @@ static void kill(struct hf_runtime *runtime)
 const struct hf_transport_ops hf_pipe_transport = {
     .send = send,
     .tell = tell,
-    .greet = hf_hello_begin,
+    .greet = hf_handshake_begin,
     .introduce = introduce,
     .give_up = give_up,
     .freeze = freeze,

@@ -7,7 +7,7 @@
 
 enum { PORTION = 250 }; /* clients told in one turn */
 
-static void hear(struct hf_door *door, const struct hf_server *server)
+static void hear(struct hf_audience *door, const struct hf_server *server)
 {
     const struct hf_policy *policy = door->policy;
     for (enum hf_news news = 0; news < HF_NEWS_COUNT; news++)
@@ -18,17 +18,17 @@ static void hear(struct hf_door *door, const struct hf_server *server)
         server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
     door->next_to_tell = door->members.next;
     if (!hf_linked(&door->mark))
-        hf_list_push(&door->engine->doors_to_tell, &door->mark);
+        hf_list_push(&door->engine->audiences_to_tell, &door->mark);
 }
 
-void hf_doors_hear(struct hf_server *server)
+void hf_audiences_hear(struct hf_server *server)
 {
     struct hf_engine *engine = server->engine;
-    struct hf_door *door;
+    struct hf_audience *door;
     if (!server->has_news)
         return;
-    HF_LIST_EACH (door, &engine->doors, struct hf_door, link) {
-        if (!hf_list_empty(&door->members) && hf_door_leads_to(door, server))
+    HF_LIST_EACH (door, &engine->audiences, struct hf_audience, link) {
+        if (!hf_list_empty(&door->members) && hf_audience_sees(door, server))
             hear(door, server);
     }
     server->has_news = false;
@@ -40,11 +40,11 @@ void hf_doors_hear(struct hf_server *server)
 /* A client that has a list is told only if that is another one by now. */
 static bool is_unchanged_for(struct hf_session *session, enum hf_part_id part)
 {
-    return session->door->hides && (part == HF_PART_TOOLS || part == HF_PART_PROMPTS) &&
+    return session->audience->hides && (part == HF_PART_TOOLS || part == HF_PART_PROMPTS) &&
            session->given[part] && hf_view_is_newest(session, part);
 }
 
-static bool is_newer(const struct hf_door *door, enum hf_news news, enum hf_part_id part,
+static bool is_newer(const struct hf_audience *door, enum hf_news news, enum hf_part_id part,
                      uint64_t than)
 {
     return door->news[news][part] > than;
@@ -56,17 +56,17 @@ static bool is_news_for_client(struct hf_session *session, enum hf_part_id part)
     const uint64_t told = session->told[part];
     const bool wants_first = session->given[part] || session->was_greeted_blind;
     return session->has_greeted &&
-           (is_newer(session->door, HF_NEWS_CHANGED, part, told) ||
-            (is_newer(session->door, HF_NEWS_FIRST, part, told) && wants_first)) &&
+           (is_newer(session->audience, HF_NEWS_CHANGED, part, told) ||
+            (is_newer(session->audience, HF_NEWS_FIRST, part, told) && wants_first)) &&
            !is_unchanged_for(session, part);
 }
 
 static bool is_news_for_listeners(const struct hf_session *session, enum hf_part_id part)
 {
     const uint64_t told = session->listeners_told;
-    return is_newer(session->door, HF_NEWS_CHANGED, part, told) ||
-           is_newer(session->door, HF_NEWS_ANNOUNCED, part, told) ||
-           (is_newer(session->door, HF_NEWS_FIRST, part, told) && session->given[part]);
+    return is_newer(session->audience, HF_NEWS_CHANGED, part, told) ||
+           is_newer(session->audience, HF_NEWS_ANNOUNCED, part, told) ||
+           (is_newer(session->audience, HF_NEWS_FIRST, part, told) && session->given[part]);
 }
 
 static void tell_client(struct hf_session *session, enum hf_part_id part)
@@ -74,7 +74,7 @@ static void tell_client(struct hf_session *session, enum hf_part_id part)
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
                   hf_method(hf_part_traits(part)->changed)->name);
-    hf_send(session, 0, hf_keep(session->engine, &draft));
+    hf_session_send(session, 0, hf_draft_end(session->engine, &draft));
 }
 
 static void tell(struct hf_session *session)
@@ -89,7 +89,7 @@ static void tell(struct hf_session *session)
         }
         if (!told_listeners && is_news_for_listeners(session, part)) {
             told_listeners = true;
-            hf_listen_changed(session, part);
+            hf_listeners_tell_changed(session, part);
         }
         session->told[part] = session->engine->news_serial;
     }
@@ -97,22 +97,23 @@ static void tell(struct hf_session *session)
 }
 
 /* False: not to the end. */
-static bool tell_portion(struct hf_door *door)
+static bool tell_portion(struct hf_audience *door)
 {
     for (int i = 0; i < PORTION; i++) {
         if (door->next_to_tell == &door->members)
             return true;
-        struct hf_session *session = HF_ITEM(door->next_to_tell, struct hf_session, in_door);
-        door->next_to_tell = session->in_door.next;
+        struct hf_session *session = HF_ITEM(door->next_to_tell, struct hf_session, in_audience);
+        door->next_to_tell = session->in_audience.next;
         tell(session);
     }
     return door->next_to_tell == &door->members;
 }
 
-void hf_doors_tell(struct hf_engine *engine)
+void hf_audiences_tell(struct hf_engine *engine)
 {
-    while (!engine->more_news.at_ms && !hf_list_empty(&engine->doors_to_tell)) {
-        struct hf_door *door = HF_LIST_FIRST(&engine->doors_to_tell, struct hf_door, mark);
+    while (!engine->more_news.at_ms && !hf_list_empty(&engine->audiences_to_tell)) {
+        struct hf_audience *door =
+            HF_LIST_FIRST(&engine->audiences_to_tell, struct hf_audience, mark);
         if (tell_portion(door)) {
             hf_unlink(&door->mark);
             door->hides = false;

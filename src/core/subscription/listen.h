@@ -25,9 +25,9 @@ struct hf_server;
 struct hf_session;
 
 enum {
-    HF_LISTENERS_MAX = 1000,      /* of one session: modern clients of one token share it */
-    HF_LISTENER_URIS_MAX = 1000,  /* of one listener */
-    HF_SUBSCRIPTIONS_MAX = 10000, /* of all clients together */
+    HF_SESSION_LISTENERS_MAX = 1000, /* of one session: modern clients of one token share it */
+    HF_LISTENER_URIS_MAX = 1000,     /* of one listener */
+    HF_SUBSCRIPTIONS_MAX = 10000,    /* of all clients together */
 };
 
 struct hf_subscription {
@@ -50,7 +50,7 @@ struct hf_listener {
 
 /* What a runtime was asked to tell us. Modern servers: with one request that stays open, and that a
  * new one replaces as soon as it is acknowledged. */
-struct hf_ear {
+struct hf_upstream {
     char **uris;                 /* sorted, as last asked for; NULL: none */
     struct hf_call *call, *next; /* acknowledged; sent, and not acknowledged yet */
     bool is_stale;               /* `uris` is not what is wanted, or not what `call` asked for */
@@ -80,34 +80,35 @@ const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
 
 /* listen.c: clients' listeners */
-void hf_listen_open(const struct hf_incoming *in);
-void hf_listen_changed(struct hf_session *session, enum hf_part_id part);
+void hf_listener_open(const struct hf_incoming *in);
+void hf_listeners_tell_changed(struct hf_session *session, enum hf_part_id part);
 /* The client took it back, or is not there any more: no answer. */
-struct hf_listener *hf_listen_find(const struct hf_session *session, struct hf_span id);
-void hf_listen_drop(struct hf_session *session, struct hf_listener *listener);
-void hf_listen_via_gone(struct hf_session *session, uint64_t via);
-void hf_listen_drop_all(struct hf_session *session);
-void hf_listen_end_all(struct hf_session *session); /* gracefully: each is answered */
+struct hf_listener *hf_listener_find(const struct hf_session *session, struct hf_span id);
+void hf_listener_drop(struct hf_session *session, struct hf_listener *listener);
+void hf_listeners_drop_via(struct hf_session *session, uint64_t via);
+void hf_listeners_drop(struct hf_session *session);
+void hf_listeners_end(struct hf_session *session); /* gracefully: each is answered */
 /* A notification under another listener's id, or, with p NULL, under none; good until collect. */
-struct hf_span hf_listen_tagged(struct hf_engine *engine, const struct hf_msg *msg,
-                                struct hf_span id);
+struct hf_span hf_listener_tagged(struct hf_engine *engine, const struct hf_msg *msg,
+                                  struct hf_span id);
 
 /* ear.c: what we ask of servers */
-void hf_ear_restore(struct hf_runtime *runtime); /* it knows nothing yet, or nothing any more */
-void hf_ear_mark(struct hf_runtime *runtime);    /* what clients want may have changed */
-void hf_ear_review(struct hf_runtime *runtime);
-void hf_ear_timer(struct hf_runtime *runtime);
+void hf_upstream_restore(
+    struct hf_runtime *runtime);                   /* it knows nothing yet, or nothing any more */
+void hf_upstream_mark(struct hf_runtime *runtime); /* what clients want may have changed */
+void hf_upstream_review(struct hf_runtime *runtime);
+void hf_upstream_timer(struct hf_runtime *runtime);
 /* A client's own request was answered by a legacy server. */
-void hf_ear_subscribed(struct hf_runtime *runtime, struct hf_span uri);
-void hf_ear_unsubscribed(struct hf_runtime *runtime, struct hf_span uri);
+void hf_upstream_subscribed(struct hf_runtime *runtime, struct hf_span uri);
+void hf_upstream_unsubscribed(struct hf_runtime *runtime, struct hf_span uri);
 /* It was sent (NULL: it was not), and ended without an answer: what the server now tells us of is
  * not known. */
-void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call);
+void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call);
 /* False: it belongs to a listening of ours that has ended. */
-bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
-                  const struct hf_msg *msg);
+bool hf_upstream_is_current(struct hf_runtime *runtime, const struct hf_call *origin,
+                            const struct hf_msg *msg);
 /* Requests that only the older revisions have are answered in a modern server's stead. */
-bool hf_ear_can_answer(const struct hf_call *call);
-void hf_ear_answer(struct hf_call *call);
+bool hf_upstream_can_answer(const struct hf_call *call);
+void hf_upstream_answer(struct hf_call *call);
 
 #endif

@@ -370,7 +370,7 @@ static void tell(const struct hf_call *call, const struct hf_call *to)
                    slot->server->name, slot->attempt_number);
     hf_json_add_string(&draft, hf_span_of(text));
     hf_buf_add_str(&draft, "}}");
-    hf_send(to->session, to->via, hf_keep(call->engine, &draft));
+    hf_session_send(to->session, to->via, hf_draft_end(call->engine, &draft));
 }
 
 static void tell_one(struct hf_call *call)

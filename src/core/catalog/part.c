@@ -1,5 +1,5 @@
-/* catalog.c - see catalog.h. */
-#include "core/catalog/catalog.h"
+/* part.c - see part.h. */
+#include "core/catalog/part.h"
 #include <assert.h>
 #include <stdlib.h>
 #include "wire/json.h"

@@ -25,7 +25,8 @@ static bool has_kind(struct hf_span capability, struct hf_span params)
     return hf_json_get(capability, HF_SPAN("form")).p || !has_url; /* {} means forms */
 }
 
-bool hf_can_be_asked(struct hf_span capabilities, enum hf_method_id method, struct hf_span params)
+bool hf_client_can_be_asked(struct hf_span capabilities, enum hf_method_id method,
+                            struct hf_span params)
 {
     const struct hf_span sampling = hf_json_get(capabilities, HF_SPAN("sampling"));
     switch (method) {
@@ -51,25 +52,26 @@ static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *se
 
 static void free_ask(void *p)
 {
-    struct hf_ask *ask = p;
+    struct hf_server_request *ask = p;
     hf_free(ask->server_id);
     hf_free(ask->request);
     hf_free(ask);
 }
 
-static bool is_early(const struct hf_ask *ask) /* kept until its client has said `initialized` */
+static bool is_early(
+    const struct hf_server_request *ask) /* kept until its client has said `initialized` */
 {
     return !ask->park && ask->request;
 }
 
-static void forget_request(struct hf_ask *ask)
+static void forget_request(struct hf_server_request *ask)
 {
-    hf_session_let_go(ask->session, strlen(ask->request));
+    hf_session_forget_bytes(ask->session, strlen(ask->request));
     hf_free(ask->request);
     ask->request = NULL;
 }
 
-void hf_ask_end(struct hf_ask *ask)
+void hf_server_request_end(struct hf_server_request *ask)
 {
     struct hf_runtime *runtime = ask->runtime;
     const struct hf_session *session = ask->session;
@@ -79,10 +81,10 @@ void hf_ask_end(struct hf_ask *ask)
     hf_unlink(&ask->in_session);
     hf_unlink(&ask->in_runtime);
     hf_unlink(&ask->in_park);
-    runtime->ask_count--;
+    runtime->server_request_count--;
     bool others = ask->park != NULL; /* those are paused call by call */
-    const struct hf_ask *other;
-    HF_LIST_EACH (other, &runtime->asks, struct hf_ask, in_runtime) {
+    const struct hf_server_request *other;
+    HF_LIST_EACH (other, &runtime->server_requests, struct hf_server_request, in_runtime) {
         others |= other->session == session && !other->park;
     }
     if (!others)
@@ -91,31 +93,31 @@ void hf_ask_end(struct hf_ask *ask)
 }
 
 /* Its client was asked, and need not answer any more. */
-static void withdraw(const struct hf_ask *ask)
+static void withdraw(const struct hf_server_request *ask)
 {
     if (!ask->park && !is_early(ask))
-        hf_send_withdrawn(ask->session, ask->via, ask->id);
+        hf_session_send_cancelled(ask->session, ask->via, ask->id);
 }
 
-void hf_asks_drop(struct hf_runtime *runtime)
+void hf_server_requests_drop(struct hf_runtime *runtime)
 {
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
         withdraw(ask);
-        hf_ask_end(ask);
+        hf_server_request_end(ask);
     }
 }
 
 /* ---- how long it has ---- */
 
 /* One that is asked within a call of its own hears of it by that. */
-static bool is_deaf(const struct hf_ask *ask)
+static bool is_deaf(const struct hf_server_request *ask)
 {
     return !ask->park && !is_early(ask) && ask->session->hearing != HF_HEARS;
 }
 
 /* Until when its client, that hears nothing now, may take to open a stream. */
-static uint64_t deaf_until(const struct hf_ask *ask)
+static uint64_t deaf_until(const struct hf_server_request *ask)
 {
     const struct hf_session *session = ask->session;
     if (session->hearing == HF_MAY_HEAR_AGAIN)
@@ -123,7 +125,7 @@ static uint64_t deaf_until(const struct hf_ask *ask)
     return session->initialized_ms + OPENS_WITHIN_MS;
 }
 
-void hf_ask_arm(struct hf_ask *ask)
+void hf_server_request_arm(struct hf_server_request *ask)
 {
     struct hf_engine *engine = ask->runtime->server->engine;
     const struct hf_settings *settings = &ask->runtime->server->settings;
@@ -139,22 +141,23 @@ void hf_ask_arm(struct hf_ask *ask)
     hf_timer_set(&engine->timers, &ask->timer, at && at < engine->now_ms ? engine->now_ms : at);
 }
 
-void hf_ask_timer(struct hf_ask *ask)
+void hf_server_request_timer(struct hf_server_request *ask)
 {
     if (ask->is_refused)
-        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
+        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
     else
-        hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -32603,
-                      is_early(ask)  ? "the client has not finished its introduction (listWaitMs)"
-                      : is_deaf(ask) ? "the client has no open stream on which it could be asked"
-                                     : "the client did not answer this request in time (askMs)");
+        hf_runtime_respond_error(
+            ask->runtime, hf_span_of(ask->server_id), -32603,
+            is_early(ask)  ? "the client has not finished its introduction (listWaitMs)"
+            : is_deaf(ask) ? "the client has no open stream on which it could be asked"
+                           : "the client did not answer this request in time (askMs)");
     withdraw(ask);
-    hf_ask_end(ask);
+    hf_server_request_end(ask);
 }
 
 bool hf_session_is_asked(const struct hf_session *session)
 {
-    return !hf_list_empty(&session->asks);
+    return !hf_list_empty(&session->server_requests);
 }
 
 void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struct hf_now now)
@@ -163,58 +166,58 @@ void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struc
     if (session->hearing == HF_HEARS)
         session->deaf_ms = now.mono_ms;
     session->hearing = hearing;
-    struct hf_ask *ask;
-    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
-        hf_ask_arm(ask);
+    struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
+        hf_server_request_arm(ask);
     }
 }
 
 /* ---- asking ---- */
 
-static void send(struct hf_ask *ask, struct hf_span text, struct hf_span id)
+static void send(struct hf_server_request *ask, struct hf_span text, struct hf_span id)
 {
     struct hf_engine *engine = ask->session->engine;
     struct hf_runtime *runtime = ask->runtime;
     if (ask->method == HF_METHOD_ROOTS)
         runtime->roots_of = ask->session->number;
     ask->since_ms = engine->now_ms;
-    hf_ask_arm(ask);
+    hf_server_request_arm(ask);
     pause_clocks(runtime, ask->session, true);
     struct hf_buf draft = hf_draft();
     hf_buf_add_u64(&draft, ask->id);
-    hf_send_spliced(ask->session, ask->via, text, id, hf_keep(engine, &draft));
+    hf_session_send_spliced(ask->session, ask->via, text, id, hf_draft_end(engine, &draft));
 }
 
-void hf_ask_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
-                const struct hf_method *method, const struct hf_msg *msg)
+void hf_server_request_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
+                           const struct hf_method *method, const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_ask *ask = hf_new(struct hf_ask);
+    struct hf_server_request *ask = hf_new(struct hf_server_request);
     ask->session = session;
     ask->runtime = runtime;
     ask->method = method->id;
     hf_link_init(&ask->in_park);
-    hf_timer_init(&ask->timer, HF_TIMER_ASK, ask);
+    hf_timer_init(&ask->timer, HF_TIMER_SERVER_REQUEST, ask);
     ask->id = ++engine->serial;
     ask->server_id = hf_span_dup(msg->id);
     ask->via = via;
-    runtime->ask_count++;
-    hf_list_push(&session->asks, &ask->in_session);
-    hf_list_push(&runtime->asks, &ask->in_runtime);
+    runtime->server_request_count++;
+    hf_list_push(&session->server_requests, &ask->in_session);
+    hf_list_push(&runtime->server_requests, &ask->in_runtime);
     if (session->has_initialized) {
         send(ask, msg->text, msg->id);
         return;
     }
     ask->request = hf_span_dup(msg->text);
-    hf_session_keep(session, strlen(ask->request));
+    hf_session_remember(session, strlen(ask->request));
     ask->since_ms = engine->now_ms;
-    hf_ask_arm(ask);
+    hf_server_request_arm(ask);
 }
 
-void hf_asks_send_early(struct hf_session *session)
+void hf_server_requests_send_early(struct hf_session *session)
 {
-    struct hf_ask *ask;
-    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
         struct hf_msg msg;
         struct hf_err err;
         if (!is_early(ask) ||
@@ -223,29 +226,29 @@ void hf_asks_send_early(struct hf_session *session)
             continue;
         struct hf_buf text = hf_draft();
         hf_buf_add(&text, msg.text);
-        const struct hf_span kept = hf_keep(session->engine, &text);
+        const struct hf_span kept = hf_draft_end(session->engine, &text);
         const struct hf_span id = { kept.p + (msg.id.p - msg.text.p), msg.id.n };
         forget_request(ask);
         send(ask, kept, id);
     }
 }
 
-static struct hf_ask *ask_by_id(struct hf_session *session, struct hf_span id)
+static struct hf_server_request *ask_by_id(struct hf_session *session, struct hf_span id)
 {
     int64_t number;
     if (!hf_json_int(id, &number))
         return NULL;
-    struct hf_ask *ask;
-    HF_LIST_EACH (ask, &session->asks, struct hf_ask, in_session) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
         if ((int64_t)ask->id == number && !is_early(ask))
             return ask;
     }
     return NULL;
 }
 
-bool hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
+bool hf_server_request_answered(struct hf_session *session, const struct hf_msg *msg)
 {
-    struct hf_ask *ask = ask_by_id(session, msg->id);
+    struct hf_server_request *ask = ask_by_id(session, msg->id);
     if (!ask)
         return false;
     struct hf_buf draft = hf_draft();
@@ -253,35 +256,35 @@ bool hf_ask_answered(struct hf_session *session, const struct hf_msg *msg)
     hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
     hf_buf_add_str(&draft, ask->server_id);
     hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
-    hf_tell(ask->runtime, hf_keep(session->engine, &draft));
-    hf_ask_end(ask);
+    hf_runtime_respond(ask->runtime, hf_draft_end(session->engine, &draft));
+    hf_server_request_end(ask);
     return true;
 }
 
-bool hf_ask_answer_over(struct hf_session *session, struct hf_span id)
+bool hf_server_request_answer_oversized(struct hf_session *session, struct hf_span id)
 {
-    struct hf_ask *ask = ask_by_id(session, id);
+    struct hf_server_request *ask = ask_by_id(session, id);
     if (!ask)
         return false;
-    hf_tell_error(ask->runtime, hf_span_of(ask->server_id), -31006,
-                  "the client's answer is larger than holdfast's maxMessageBytes");
-    hf_ask_end(ask);
+    hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -31006,
+                             "the client's answer is larger than holdfast's maxMessageBytes");
+    hf_server_request_end(ask);
     return true;
 }
 
-void hf_ask_taken_back(struct hf_runtime *runtime, const struct hf_msg *msg)
+void hf_server_request_cancelled(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
-    struct hf_ask *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->asks, struct hf_ask, in_runtime) {
+    struct hf_server_request *ask;
+    HF_LIST_EACH_SAFE (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
         if (!id.p || !hf_json_same_scalar(hf_span_of(ask->server_id), id))
             continue;
         struct hf_buf draft = hf_draft();
         hf_buf_add_u64(&draft, ask->id);
         if (!ask->park && !is_early(ask))
-            hf_send_spliced(ask->session, ask->via, msg->text, id,
-                            hf_keep(runtime->server->engine, &draft));
+            hf_session_send_spliced(ask->session, ask->via, msg->text, id,
+                                    hf_draft_end(runtime->server->engine, &draft));
         hf_buf_done(&draft);
-        hf_ask_end(ask);
+        hf_server_request_end(ask);
     }
 }

@@ -159,11 +159,11 @@ static void do_install(struct hf_slot *slot)
     server->warned_streak = false;
     hf_free(server->problem); /* whatever it was, it has passed */
     server->problem = NULL;
-    hf_hello_install(runtime);
+    hf_listing_install(runtime);
     hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
             server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
     hf_slot_touch(slot);
-    hf_restore(runtime);
+    hf_runtime_restore(runtime);
     if (runtime->transport->installed)
         runtime->transport->installed(runtime);
     hf_slot_mark(slot);

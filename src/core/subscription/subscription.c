@@ -22,7 +22,7 @@ static void mark_runtimes(const struct hf_session *session, struct hf_server *se
     if (server) {
         const struct hf_slot *slot = hf_slot_of(server, session);
         if (slot && slot->current)
-            hf_ear_mark(slot->current);
+            hf_upstream_mark(slot->current);
         return;
     }
     HF_LIST_EACH (each, &engine->servers, struct hf_server, link) /* nobody lists it */
@@ -39,7 +39,7 @@ void hf_subscription_add(struct hf_session *session, struct hf_listener *listene
     sub->uri = hf_json_canonical_string(uri);
     hf_list_push(listener ? &listener->subscriptions : &session->subscriptions, &sub->link);
     hf_list_push(server ? &server->subscriptions : &session->engine->anywhere, &sub->in_server);
-    hf_session_keep(session, weight(sub));
+    hf_session_remember(session, weight(sub));
     session->engine->subscription_count++;
     mark_runtimes(session, server);
 }
@@ -47,7 +47,7 @@ void hf_subscription_add(struct hf_session *session, struct hf_listener *listene
 static void drop(struct hf_subscription *sub)
 {
     struct hf_session *session = sub->session;
-    hf_session_let_go(session, weight(sub));
+    hf_session_forget_bytes(session, weight(sub));
     hf_unlink(&sub->link);
     hf_unlink(&sub->in_server);
     mark_runtimes(session, sub->server);
@@ -177,7 +177,7 @@ static void collect_coming(struct wanted *wanted, const struct hf_runtime *runti
         if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
             continue;
         char *uri = hf_json_canonical_string(call->uri);
-        for (char *const *known = runtime->ear.uris; known && *known; known++)
+        for (char *const *known = runtime->upstream.uris; known && *known; known++)
             if (strcmp(*known, uri) == 0)
                 wanted->uris[wanted->count++] = *known;
         hf_free(uri);
@@ -229,7 +229,7 @@ static void send_once(struct hf_session *session, const struct update *update)
     if (!session->has_greeted || session->updated == session->engine->update_serial)
         return;
     session->updated = session->engine->update_serial;
-    hf_send(session, 0, update->untagged);
+    hf_session_send(session, 0, update->untagged);
 }
 
 /* A listener hears once of an update that several of its URIs cover: of the first in its list. */
@@ -253,9 +253,9 @@ static void pass_in(const struct hf_link *list, const struct update *update)
         if (!sub->listener)
             send_once(sub->session, update);
         else if (is_first_to_cover(sub, update))
-            hf_send(
-                sub->session, sub->listener->via,
-                hf_listen_tagged(sub->session->engine, update->msg, hf_span_of(sub->listener->id)));
+            hf_session_send(sub->session, sub->listener->via,
+                            hf_listener_tagged(sub->session->engine, update->msg,
+                                               hf_span_of(sub->listener->id)));
     }
 }
 
@@ -271,7 +271,7 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
         .runtime = runtime,
         .msg = msg,
         .uri = uri,
-        .untagged = hf_listen_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
+        .untagged = hf_listener_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
     };
     engine->update_serial++;
     /* a legacy server whose one client came for it alone: whatever it says is for that client */

@@ -31,7 +31,7 @@ struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
     post->session = remote->session;
     post->session_id = remote->session_id ? hf_strdup(remote->session_id) : NULL;
     post->retry_ms = -1;
-    hf_timer_init(&post->timer, HF_TIMER_POST, post);
+    hf_timer_init(&post->timer, HF_TIMER_EXCHANGE, post);
     hf_list_push(&remote->posts, &post->link);
     begin(post);
     return post;
@@ -64,8 +64,8 @@ static void forget(struct hf_post *post)
         runtime->remote->listen = NULL;
     if (runtime->remote->initialized == post)
         set_initialized(runtime, NULL);
-    runtime->told_bytes -= post->owned_length;
-    runtime->told_count -= post->owned != NULL;
+    runtime->unsent_bytes -= post->owned_length;
+    runtime->unsent_count -= post->owned != NULL;
     hf_timer_clear(&engine->timers, &post->timer);
     hf_unlink(&post->link);
     hf_bury(engine, free_post, post);
@@ -102,9 +102,10 @@ void hf_post_timer(struct hf_post *post)
 }
 
 /* What is asked before anything is agreed on. */
-bool hf_call_is_hello(const struct hf_call *call)
+bool hf_call_is_initialize(const struct hf_call *call)
 {
-    return call && (call->owner->purpose == HF_FOR_HELLO || call->owner->purpose == HF_FOR_PROBE);
+    return call &&
+           (call->owner->purpose == HF_FOR_INITIALIZE || call->owner->purpose == HF_FOR_ERA_PROBE);
 }
 
 bool hf_status_wants_auth(int status)
@@ -127,9 +128,10 @@ void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_req
                           ? !post->call || post->call->owner->purpose != HF_FOR_CLIENT
                           : post->verb != HF_POST_GOODBYE,
     };
-    if (!hf_call_is_hello(post->call))
+    if (!hf_call_is_initialize(post->call))
         ret_request->version = hf_span_of(remote->version);
-    if (post->runtime->is_modern || (post->call && post->call->owner->purpose == HF_FOR_PROBE)) {
+    if (post->runtime->is_modern ||
+        (post->call && post->call->owner->purpose == HF_FOR_ERA_PROBE)) {
         ret_request->version = HF_SPAN(HF_MODERN_VERSION);
         ret_request->headers = hf_remote_headers(post);
     }
@@ -181,8 +183,8 @@ static struct hf_post *tell(struct hf_runtime *runtime, struct hf_span message)
     struct hf_post *post = hf_post_new(runtime, HF_POST_MESSAGE, NULL);
     post->owned = hf_span_dup(message);
     post->owned_length = message.n;
-    runtime->told_bytes += message.n;
-    runtime->told_count++;
+    runtime->unsent_bytes += message.n;
+    runtime->unsent_count++;
     end_within_stall(post);
     return post;
 }
@@ -238,7 +240,7 @@ static void init(struct hf_runtime *runtime)
     struct hf_remote *remote = hf_new(struct hf_remote);
     runtime->remote = remote;
     hf_link_init(&remote->posts);
-    hf_timer_init(&remote->listen_again, HF_TIMER_LISTEN, runtime);
+    hf_timer_init(&remote->listen_again, HF_TIMER_SERVER_STREAM, runtime);
     remote->session = 1;
     runtime->is_older_transport = runtime->server->settings.transport == HF_TRANSPORT_SSE;
     runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
@@ -270,7 +272,7 @@ void hf_remote_start(struct hf_runtime *runtime)
     if (runtime->is_older_transport)
         runtime->remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
     else
-        hf_hello_begin(runtime);
+        hf_handshake_begin(runtime);
 }
 
 /* The runtime is frozen. What it is still asked is given up, and its session is ended. */
@@ -306,7 +308,7 @@ void hf_remote_lost(struct hf_runtime *runtime)
 static void switched_off(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_doubts_in_vain(runtime->slot); /* there will be no other to tell */
+    hf_refusals_in_vain(runtime->slot); /* there will be no other to tell */
     if (!runtime->remote->was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
         return;
     runtime->remote->was_lost = false;
@@ -354,9 +356,9 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
     if (post == remote->initialized) { /* it has arrived, whatever else comes of it */
         set_initialized(runtime, NULL);
         end_within_stall(post);
-        hf_hello_introduced(runtime);
+        hf_handshake_introduced(runtime);
     }
-    if (post->call && post->call->owner->purpose == HF_FOR_HELLO) {
+    if (post->call && post->call->owner->purpose == HF_FOR_INITIALIZE) {
         if (post->verb == HF_POST_MESSAGE)
             take_session_id(post, session_id);
     } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session &&
@@ -367,7 +369,7 @@ void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_sp
     if (post == remote->listen && is_stream) {
         if (remote->listened == post->session && !remote->listen_id)
             for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-                hf_list_again(runtime, part); /* what it said meanwhile is lost */
+                hf_listing_again(runtime, part); /* what it said meanwhile is lost */
         remote->listened = post->session;
     }
 }
@@ -381,11 +383,11 @@ enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
     struct hf_engine *engine = post->runtime->server->engine;
     const unsigned depth_max = engine->limits.max_depth;
     *ret_answer = (struct hf_span) { NULL, 0 };
-    if (!call || (hf_call_is_hello(call) && hf_status_wants_auth(post->status)))
+    if (!call || (hf_call_is_initialize(call) && hf_status_wants_auth(post->status)))
         return hf_body_is_sound(body, depth_max) ? HF_READ_NO_ANSWER : HF_READ_UNREADABLE;
     struct hf_buf answer = hf_draft();
     const enum hf_reading reading = hf_body_read(body, call->id, depth_max, &answer);
-    *ret_answer = hf_keep(engine, &answer);
+    *ret_answer = hf_draft_end(engine, &answer);
     return reading;
 }
 
@@ -418,7 +420,7 @@ static void take_from_error(struct hf_post *post, struct hf_span text)
     const bool is_refusal = reading == HF_READ_ERROR && post->is_stream && post->session_id;
     if (reading != HF_READ_RESULT && reading != HF_READ_ERROR)
         return;
-    if (is_refusal && call->owner->purpose == HF_FOR_DOUBT) {
+    if (is_refusal && call->owner->purpose == HF_FOR_INQUIRY) {
         hf_inquiry_over(call, post->status, false, NULL);
         return;
     }
@@ -426,7 +428,7 @@ static void take_from_error(struct hf_post *post, struct hf_span text)
     const int status = post->status;
     const uint64_t session = post->session;
     post->is_exact = !post->is_stream && hf_body_is_exact_error(&body, call->id);
-    hf_take_message(runtime, call, answer);
+    hf_server_message(runtime, call, answer);
     if (is_refusal && is_clients && session == runtime->remote->session)
         hf_remote_call_refused(runtime, status);
 }
@@ -438,7 +440,7 @@ void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now no
     post->has_progressed = true;
     text = hf_msg_without_bom(text);
     if (post->status < 300) {
-        hf_take_message(runtime, post->call, text);
+        hf_server_message(runtime, post->call, text);
         if (post->is_stream && post->message_count++ == 0)
             note_to_nobody(post, text);
         return;
@@ -451,7 +453,7 @@ void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim,
     hf_runtime_bytes_came(post->runtime, now);
     post->message_count++;
     if (post->status < 300)
-        hf_take_over(post->runtime, skim);
+        hf_server_message_oversized(post->runtime, skim);
 }
 
 void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms)
@@ -477,23 +479,23 @@ void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now no
     if (post != remote->listen || !runtime->is_older_transport || remote->endpoint)
         return;
     remote->endpoint = hf_span_dup(url);
-    hf_hello_begin(runtime);
+    hf_handshake_begin(runtime);
 }
 
 /* ---- the transport ---- */
 
 static void call_left(struct hf_call *call)
 {
-    hf_doubt_drop(call);
+    hf_refusal_drop(call);
     if (call->post)
         leave(call->post, call->is_answered);
 }
 
 static bool call_lost(struct hf_call *call)
 {
-    const bool is_doubted = call->doubt;
+    const bool is_doubted = call->refusal;
     if (is_doubted)
-        hf_doubt_over(call);
+        hf_refusal_unproven(call);
     return is_doubted;
 }
 
@@ -505,13 +507,13 @@ static void forget_session(struct hf_runtime *runtime)
 
 static void installed(struct hf_runtime *runtime)
 {
-    hf_remote_listen(runtime);
-    hf_doubts_next(runtime);
+    hf_remote_open_stream(runtime);
+    hf_refusals_next(runtime);
 }
 
 static void listen_refused(struct hf_runtime *runtime)
 {
-    hf_remote_ear_refused(runtime, 404); /* as HTTP says it */
+    hf_remote_upstream_refused(runtime, 404); /* as HTTP says it */
 }
 
 static void start_timed_out(struct hf_runtime *runtime)
@@ -555,7 +557,7 @@ const struct hf_transport_ops hf_remote_transport = {
     .tell = tell_about,
     .call_left = call_left,
     .call_lost = call_lost,
-    .call_due = hf_doubt_over,
+    .call_due = hf_refusal_unproven,
     .takes_answer = hf_remote_takes_answer,
     .answer_passed = hf_remote_answer_passed,
     .greet = hf_remote_start,

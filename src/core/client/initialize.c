@@ -35,7 +35,7 @@ static bool names_a_list(struct hf_span key)
 }
 
 /* The server's capabilities as they are, except that list_changed comes from us. */
-void hf_welcome_add_capabilities(struct hf_buf *out, struct hf_span capabilities)
+void hf_initialize_add_capabilities(struct hf_buf *out, struct hf_span capabilities)
 {
     hf_buf_add_char(out, '{');
     for (struct hf_json_iter it = hf_json_iter(capabilities); hf_json_next(&it);) {
@@ -63,7 +63,7 @@ static bool is_modern_server(const struct hf_server *server)
 
 /* One of its own is heard as soon as it has said it: until the client answers that, it tells
  * nothing else. */
-struct hf_span hf_welcome_greeting(const struct hf_session *session)
+struct hf_span hf_initialize_server_result(const struct hf_session *session)
 {
     const struct hf_server *server = session->only;
     const struct hf_slot *slot = server ? hf_slot_of(server, session) : NULL;
@@ -83,7 +83,7 @@ static void add_server_greeting(struct hf_buf *out, const struct hf_session *ses
         hf_json_add_comma(out);
         hf_buf_printf(out, "\"%.*s\":", HF_FMT(it.key));
         if (hf_json_key_is(it.key, HF_SPAN("capabilities")))
-            hf_welcome_add_capabilities(out, it.value);
+            hf_initialize_add_capabilities(out, it.value);
         else if (hf_json_key_is(it.key, HF_SPAN("protocolVersion")) &&
                  (!server->is_clients_own || is_modern_server(server)))
             hf_buf_printf(out, "\"%s\"", version_for(session));
@@ -100,7 +100,7 @@ static struct hf_span instructions_of(const struct hf_server *server)
 }
 
 /* Those of one server as they are; of all known by now, each under its server's name. */
-void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *session)
+void hf_initialize_add_instructions(struct hf_buf *out, const struct hf_session *session)
 {
     if (session->only) {
         const struct hf_span text = instructions_of(session->only);
@@ -127,10 +127,10 @@ void hf_welcome_add_instructions(struct hf_buf *out, const struct hf_session *se
     hf_buf_done(&words);
 }
 
-struct hf_span hf_welcome_result(struct hf_session *session)
+struct hf_span hf_initialize_result(struct hf_session *session)
 {
     struct hf_buf result = hf_draft();
-    const struct hf_span greeting = hf_welcome_greeting(session);
+    const struct hf_span greeting = hf_initialize_server_result(session);
     if (greeting.p) {
         add_server_greeting(&result, session, greeting);
     } else {
@@ -143,22 +143,22 @@ struct hf_span hf_welcome_result(struct hf_session *session)
             version_for(session), HF_VERSION);
         session->was_greeted_blind = session->only != NULL;
         if (!session->only)
-            hf_welcome_add_instructions(&result, session);
+            hf_initialize_add_instructions(&result, session);
         hf_buf_add_char(&result, '}');
     }
-    hf_door_greeted(session);
+    hf_audience_greeted(session);
     if (session->has_initialized) /* it did not wait for this */
-        hf_welcome_review_roots(session->engine);
-    return hf_keep(session->engine, &result);
+        hf_initialize_review_roots(session->engine);
+    return hf_draft_end(session->engine, &result);
 }
 
-void hf_welcome_hello(struct hf_session *session, struct hf_span params)
+void hf_initialize_params(struct hf_session *session, struct hf_span params)
 {
     if (session->hello)
-        hf_session_let_go(session, strlen(session->hello));
+        hf_session_forget_bytes(session, strlen(session->hello));
     hf_free(session->hello);
     session->hello = hf_span_dup(params);
-    hf_session_keep(session, params.n);
+    hf_session_remember(session, params.n);
     hf_msg_to_one_line(session->hello, params.n);
     session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
     session->has_initialized = false;
@@ -176,7 +176,8 @@ void hf_welcome_hello(struct hf_session *session, struct hf_span params)
 static bool offers_roots(const struct hf_session *session)
 {
     return session && session->has_initialized &&
-           hf_can_be_asked(session->capabilities, HF_METHOD_ROOTS, (struct hf_span) { NULL, 0 });
+           hf_client_can_be_asked(session->capabilities, HF_METHOD_ROOTS,
+                                  (struct hf_span) { NULL, 0 });
 }
 
 /* A server asks for the roots once and then waits to be told that they changed: if it asked while
@@ -187,11 +188,11 @@ static void tell_of_roots(struct hf_runtime *runtime, const struct hf_session *c
         runtime->is_introducing || runtime->roots_of == client->number)
         return;
     runtime->roots_of = client->number;
-    hf_mention(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":"
-                                "\"notifications/roots/list_changed\"}"));
+    hf_runtime_notify(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":"
+                                       "\"notifications/roots/list_changed\"}"));
 }
 
-void hf_welcome_review_roots(struct hf_engine *engine)
+void hf_initialize_review_roots(struct hf_engine *engine)
 {
     const struct hf_server *server;
     HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
@@ -199,7 +200,7 @@ void hf_welcome_review_roots(struct hf_engine *engine)
         if (!slot || slot->owner || server->is_clients_own ||
             server->settings.isolation != HF_ISOLATION_SHARED)
             continue;
-        const struct hf_session *client = hf_doors_sole_client(server);
+        const struct hf_session *client = hf_audiences_sole_client(server);
         if (!offers_roots(client))
             continue;
         tell_of_roots(slot->current, client);
@@ -207,7 +208,7 @@ void hf_welcome_review_roots(struct hf_engine *engine)
     }
 }
 
-void hf_welcome_initialized(struct hf_session *session)
+void hf_initialize_confirmed(struct hf_session *session)
 {
     if (session->has_initialized)
         return;
@@ -216,25 +217,26 @@ void hf_welcome_initialized(struct hf_session *session)
     struct hf_slot *slot;
     HF_LIST_EACH (slot, &session->slots, struct hf_slot, in_owner) {
         if (slot->attempt)
-            hf_hello_client_ready(slot->attempt);
+            hf_handshake_client_ready(slot->attempt);
     }
-    hf_asks_send_early(session);
+    hf_server_requests_send_early(session);
     if (offers_roots(session))
-        hf_welcome_review_roots(session->engine);
+        hf_initialize_review_roots(session->engine);
 }
 
-void hf_welcome_stranger(struct hf_session *session)
+void hf_initialize_stranger(struct hf_session *session)
 {
     if (session->hello)
         return;
-    hf_welcome_hello(session, HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
-                                      "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
-    hf_door_greeted(session);
+    hf_initialize_params(session,
+                         HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                                 "\"clientInfo\":{\"name\":\"unknown\",\"version\":\"0\"}}"));
+    hf_audience_greeted(session);
 }
 
 /* The server of `run` is greeted with its one client's own words, which a modern client says with
  * every request. */
-void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg)
+void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg)
 {
     if (session->hello || !session->only || !session->only->is_clients_own)
         return;
@@ -246,6 +248,6 @@ void hf_welcome_modern(struct hf_session *session, const struct hf_msg *msg)
                   HF_FMT(hf_json_get(meta, HF_SPAN(HF_META_CAPABLE))));
     hf_buf_add(&hello, info.p ? info : HF_SPAN("{\"name\":\"unknown\",\"version\":\"0\"}"));
     hf_buf_add_char(&hello, '}');
-    hf_welcome_hello(session, hf_buf_span(&hello));
+    hf_initialize_params(session, hf_buf_span(&hello));
     hf_buf_done(&hello);
 }

@@ -30,8 +30,8 @@ static void add_member(struct hf_buf *out, const struct hf_json_iter *it)
     hf_buf_add(out, it->value);
 }
 
-struct hf_span hf_listen_tagged(struct hf_engine *engine, const struct hf_msg *msg,
-                                struct hf_span id)
+struct hf_span hf_listener_tagged(struct hf_engine *engine, const struct hf_msg *msg,
+                                  struct hf_span id)
 {
     const struct hf_span meta = hf_json_get(msg->params, HF_SPAN("_meta"));
     if (!id.p && !hf_json_get(meta, HF_SPAN(HF_META_LISTEN)).p)
@@ -46,7 +46,7 @@ struct hf_span hf_listen_tagged(struct hf_engine *engine, const struct hf_msg *m
         if (!hf_json_key_is(it.key, HF_SPAN("_meta")))
             add_member(&draft, &it);
     hf_buf_add_str(&draft, "}}");
-    return hf_keep(engine, &draft);
+    return hf_draft_end(engine, &draft);
 }
 
 /* ---- opening ---- */
@@ -123,12 +123,13 @@ static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
         return true;
     }
     const size_t bytes = weight(in->id) + count * sizeof(struct hf_subscription) + uris.n;
-    if (session->listener_count < HF_LISTENERS_MAX &&
-        !hf_subscriptions_full(session->engine, count) && hf_session_may_keep(session, bytes))
+    if (session->listener_count < HF_SESSION_LISTENERS_MAX &&
+        !hf_subscriptions_full(session->engine, count) && hf_session_may_remember(session, bytes))
         return false;
-    hf_refuse(in, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
-              "holdfast already listens for as many clients and resources as it can; end other "
-              "subscriptions first.");
+    hf_reply_failure(
+        in, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
+        "holdfast already listens for as many clients and resources as it can; end other "
+        "subscriptions first.");
     return true;
 }
 
@@ -137,8 +138,8 @@ static bool refuse_at_the_end(const struct hf_incoming *in)
 {
     struct hf_server *only = in->session->only;
     if (in->session->engine->is_stopping)
-        hf_refuse(in, only, HF_ERROR_UNAVAILABLE, "shutting_down",
-                  "holdfast is shutting down; listen again later.");
+        hf_reply_failure(in, only, HF_ERROR_UNAVAILABLE, "shutting_down",
+                         "holdfast is shutting down; listen again later.");
     else if (only && only->is_removed)
         hf_reply_error(in, -32602, "The server \"%s\" was removed from the config", only->name);
     else
@@ -174,7 +175,7 @@ static void add_uris(struct hf_session *session, struct hf_listener *listener, s
     hf_buf_done(&list);
 }
 
-void hf_listen_open(const struct hf_incoming *in)
+void hf_listener_open(const struct hf_incoming *in)
 {
     struct hf_session *session = in->session;
     const struct hf_span filter = hf_json_get(in->msg->params, HF_SPAN("notifications"));
@@ -186,7 +187,7 @@ void hf_listen_open(const struct hf_incoming *in)
     hf_link_init(&listener->subscriptions);
     hf_list_push(&session->listeners, &listener->link);
     session->listener_count++;
-    hf_session_keep(session, weight(in->id));
+    hf_session_remember(session, weight(in->id));
     struct hf_buf draft = hf_draft();
     begin_notification(&draft, HF_METHOD_LISTENS, in->id);
     hf_buf_add_str(&draft, "},\"notifications\":{");
@@ -202,13 +203,13 @@ void hf_listen_open(const struct hf_incoming *in)
     listener->wants[HF_PART_TEMPLATES] = listener->wants[HF_PART_RESOURCES];
     add_uris(session, listener, hf_json_get(filter, HF_SPAN("resourceSubscriptions")), &draft);
     hf_buf_add_str(&draft, "}}}");
-    hf_send(session, listener->via, hf_keep(session->engine, &draft));
+    hf_session_send(session, listener->via, hf_draft_end(session->engine, &draft));
     const struct hf_subscription *sub;
     HF_LIST_EACH (sub, &listener->subscriptions, struct hf_subscription, link)
         wake(session, sub->server);
 }
 
-void hf_listen_changed(struct hf_session *session, enum hf_part_id part)
+void hf_listeners_tell_changed(struct hf_session *session, enum hf_part_id part)
 {
     const struct hf_listener *listener;
     HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
@@ -217,7 +218,7 @@ void hf_listen_changed(struct hf_session *session, enum hf_part_id part)
         struct hf_buf draft = hf_draft();
         begin_notification(&draft, hf_part_traits(part)->changed, hf_span_of(listener->id));
         hf_buf_add_str(&draft, "}}}");
-        hf_send(session, listener->via, hf_keep(session->engine, &draft));
+        hf_session_send(session, listener->via, hf_draft_end(session->engine, &draft));
     }
 }
 
@@ -227,13 +228,13 @@ static void forget(struct hf_session *session, struct hf_listener *listener)
 {
     hf_unlink(&listener->link);
     session->listener_count--;
-    hf_session_let_go(session, weight(hf_span_of(listener->id)));
+    hf_session_forget_bytes(session, weight(hf_span_of(listener->id)));
     hf_subscriptions_drop(&listener->subscriptions);
     hf_free(listener->id);
     hf_free(listener);
 }
 
-struct hf_listener *hf_listen_find(const struct hf_session *session, struct hf_span id)
+struct hf_listener *hf_listener_find(const struct hf_session *session, struct hf_span id)
 {
     struct hf_listener *listener;
     HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link) {
@@ -243,22 +244,22 @@ struct hf_listener *hf_listen_find(const struct hf_session *session, struct hf_s
     return NULL;
 }
 
-void hf_listen_drop(struct hf_session *session, struct hf_listener *listener)
+void hf_listener_drop(struct hf_session *session, struct hf_listener *listener)
 {
-    hf_send_nothing(session, listener->via);
+    hf_session_end_stream(session, listener->via);
     forget(session, listener);
 }
 
-void hf_listen_via_gone(struct hf_session *session, uint64_t via)
+void hf_listeners_drop_via(struct hf_session *session, uint64_t via)
 {
     struct hf_listener *listener;
     HF_LIST_EACH_SAFE (listener, &session->listeners, struct hf_listener, link) {
         if (listener->via == via)
-            hf_listen_drop(session, listener);
+            hf_listener_drop(session, listener);
     }
 }
 
-void hf_listen_drop_all(struct hf_session *session)
+void hf_listeners_drop(struct hf_session *session)
 {
     struct hf_listener *listener;
     HF_LIST_EACH_SAFE (listener, &session->listeners, struct hf_listener, link) {
@@ -266,7 +267,7 @@ void hf_listen_drop_all(struct hf_session *session)
     }
 }
 
-void hf_listen_end_all(struct hf_session *session)
+void hf_listeners_end(struct hf_session *session)
 {
     while (!hf_list_empty(&session->listeners)) {
         struct hf_listener *listener = HF_LIST_FIRST(&session->listeners, struct hf_listener, link);
@@ -279,7 +280,7 @@ void hf_listen_end_all(struct hf_session *session)
         const struct hf_incoming opened = { .session = session,
                                             .via = listener->via,
                                             .id = hf_span_of(listener->id) };
-        hf_reply(&opened, hf_answer_result(hf_keep(session->engine, &draft)));
+        hf_reply(&opened, hf_answer_result(hf_draft_end(session->engine, &draft)));
         forget(session, listener);
     }
 }

@@ -28,8 +28,8 @@ static bool is_better(const struct hf_call *call, const struct hf_call *than,
 {
     if (!than)
         return true;
-    const bool may = hf_can_be_asked(capabilities_of(call), method, params);
-    const bool than_may = hf_can_be_asked(capabilities_of(than), method, params);
+    const bool may = hf_client_can_be_asked(capabilities_of(call), method, params);
+    const bool than_may = hf_client_can_be_asked(capabilities_of(than), method, params);
     const bool busy = call->park && hf_park_is_asked(call->park);
     const bool than_busy = than->park && hf_park_is_asked(than->park);
     if (busy != than_busy)
@@ -84,24 +84,25 @@ static char *request_of(const struct hf_method *method, struct hf_span params)
 static void add_ask(struct hf_call *call, const struct hf_method *method, const struct hf_msg *msg)
 {
     struct hf_park *park = call->park ? call->park : hf_park_new(call);
-    struct hf_ask *ask = hf_new(struct hf_ask);
+    struct hf_server_request *ask = hf_new(struct hf_server_request);
     ask->session = park->session;
     ask->runtime = call->runtime;
     ask->server_id = hf_span_dup(msg->id);
     ask->park = park;
     ask->method = method->id;
     ask->key = ++park->last_key;
-    ask->is_refused = !hf_can_be_asked(hf_span_of(park->capabilities), method->id, msg->params);
+    ask->is_refused =
+        !hf_client_can_be_asked(hf_span_of(park->capabilities), method->id, msg->params);
     ask->request = ask->is_refused ? NULL : request_of(method, msg->params);
-    hf_park_keep(park, sizeof *ask + msg->text.n);
+    hf_park_charge(park, sizeof *ask + msg->text.n);
     hf_link_init(&ask->in_session);
-    hf_timer_init(&ask->timer, HF_TIMER_ASK, ask);
+    hf_timer_init(&ask->timer, HF_TIMER_SERVER_REQUEST, ask);
     ask->since_ms = call->engine->now_ms;
     if (hf_park_is_asked(park)) /* else its time begins when it is asked, in a moment */
-        hf_ask_arm(ask);
-    hf_list_push(&park->asks, &ask->in_park);
-    hf_list_push(&call->runtime->asks, &ask->in_runtime);
-    call->runtime->ask_count++;
+        hf_server_request_arm(ask);
+    hf_list_push(&park->server_requests, &ask->in_park);
+    hf_list_push(&call->runtime->server_requests, &ask->in_runtime);
+    call->runtime->server_request_count++;
     hf_park_gather(park);
 }
 
@@ -127,19 +128,20 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
                           method->id == HF_METHOD_ROOTS;
     struct hf_call *call = carrier_of(runtime, origin, session, method->id, msg->params);
     const struct hf_round *newest = call && call->park ? hf_park_newest(call->park) : NULL;
-    const bool may = call && hf_can_be_asked(capabilities_of(call), method->id, msg->params);
+    const bool may = call && hf_client_can_be_asked(capabilities_of(call), method->id, msg->params);
     if (!may)
         hf_modern_lacks(runtime, origin, session, method, msg->params);
     else if (!call->park && (call == origin || is_alone(call)) &&
-             hf_given_answer(call, method->id, msg))
+             hf_early_answer(call, method->id, msg))
         return true;
     if (!is_known || !call)
-        hf_tell_error(runtime, msg->id, -32601,
-                      "the client can be asked this only in the middle of a call, or not at all");
-    else if (!hf_park_may_keep(session->engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
+        hf_runtime_respond_error(
+            runtime, msg->id, -32601,
+            "the client can be asked this only in the middle of a call, or not at all");
+    else if (!hf_park_may_charge(session->engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
              (newest && newest->number >= ROUNDS_MAX))
-        hf_tell_error(runtime, msg->id, -32603,
-                      "holdfast keeps too many questions of servers already");
+        hf_runtime_respond_error(runtime, msg->id, -32603,
+                                 "holdfast keeps too many questions of servers already");
     else
         add_ask(call, method, msg);
     return true;
@@ -166,10 +168,10 @@ bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg)
     const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
     unsigned count = 0;
     if (!wanted.p || !hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
-        !hf_park_may_keep(call->engine, sizeof(struct hf_park) + 2 * msg->text.n))
+        !hf_park_may_charge(call->engine, sizeof(struct hf_park) + 2 * msg->text.n))
         return false;
     for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it); count++)
-        if (!hf_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value))
+        if (!hf_client_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value))
             return false;
     return count > 0;
 }

@@ -5,14 +5,14 @@
 
 static void hello_answered(struct hf_call *call, const struct hf_msg *msg);
 static const struct hf_call_owner hello_owner = {
-    .purpose = HF_FOR_HELLO,
+    .purpose = HF_FOR_INITIALIZE,
     .answered = hello_answered,
     .unreadable = hello_answered,
 };
 static const struct hf_call_owner list_owner = {
     .purpose = HF_FOR_LIST,
-    .answered = hf_list_answered,
-    .unreadable = hf_list_answered,
+    .answered = hf_listing_answered,
+    .unreadable = hf_listing_answered,
 };
 const struct hf_call_owner hf_restore_owner = { .purpose = HF_FOR_RESTORE };
 
@@ -22,7 +22,7 @@ static const char our_hello[] =
     "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"holdfast\",\"version\":"
     "\"" HF_VERSION "\"}}";
 
-void hf_hello_begin(struct hf_runtime *runtime)
+void hf_handshake_begin(struct hf_runtime *runtime)
 {
     const struct hf_session *owner = runtime->slot->owner;
     const char *hello = owner && owner->hello ? owner->hello : our_hello;
@@ -54,7 +54,7 @@ static void fetch_part(struct hf_runtime *runtime, enum hf_part_id part)
     begin_list(runtime, part, HF_SPAN(""));
 }
 
-void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
+void hf_listing_again(struct hf_runtime *runtime, enum hf_part_id part)
 {
     if (!runtime->has_capability[part] || runtime->is_frozen || hf_runtime_is_renewing(runtime) ||
         runtime->is_introducing ||
@@ -66,10 +66,10 @@ void hf_list_again(struct hf_runtime *runtime, enum hf_part_id part)
         fetch_part(runtime, part);
 }
 
-void hf_list_announced(struct hf_runtime *runtime, enum hf_part_id part)
+void hf_listing_announced(struct hf_runtime *runtime, enum hf_part_id part)
 {
     runtime->listing[part].is_announced = runtime->has_capability[part];
-    hf_list_again(runtime, part);
+    hf_listing_again(runtime, part);
 }
 
 void hf_slot_relist(struct hf_slot *slot)
@@ -79,11 +79,11 @@ void hf_slot_relist(struct hf_slot *slot)
     if (!slot->current || !relist_ms) /* switched off since */
         return;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        hf_list_again(slot->current, part);
+        hf_listing_again(slot->current, part);
     hf_timer_set(&engine->timers, &slot->relist, engine->now_ms + relist_ms);
 }
 
-void hf_list_dropped(struct hf_runtime *runtime)
+void hf_listing_drop(struct hf_runtime *runtime)
 {
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++) {
         hf_part_unref(runtime->listing[part].building);
@@ -112,7 +112,7 @@ static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
         capabilities, 2, (struct hf_span[]) { HF_SPAN("resources"), HF_SPAN("subscribe") }));
 }
 
-void hf_hello_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
+void hf_handshake_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
 {
     int64_t code = 0;
     char text[120];
@@ -157,12 +157,12 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
     if (!renews &&
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
-    if (msg->kind != HF_MSG_RESULT && hf_probe_may_help(runtime)) {
-        hf_probe_begin(runtime); /* perhaps it has moved on since it was last asked */
+    if (msg->kind != HF_MSG_RESULT && hf_era_probe_may_help(runtime)) {
+        hf_era_probe_begin(runtime); /* perhaps it has moved on since it was last asked */
         return;
     }
     if (msg->kind != HF_MSG_RESULT) {
-        hf_hello_give_up(runtime, "initialize", msg);
+        hf_handshake_give_up(runtime, "initialize", msg);
         return;
     }
     hf_free(runtime->greeting);
@@ -179,7 +179,7 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
         runtime->transport->introduce(runtime);
 }
 
-void hf_hello_client_ready(struct hf_runtime *runtime)
+void hf_handshake_client_ready(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     if (!runtime->awaits_client)
@@ -193,14 +193,14 @@ void hf_hello_client_ready(struct hf_runtime *runtime)
     runtime->transport->introduce(runtime);
 }
 
-void hf_hello_greeted(struct hf_runtime *runtime, struct hf_span result)
+void hf_handshake_discovered(struct hf_runtime *runtime, struct hf_span result)
 {
     read_capabilities(runtime, result);
     hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
-    hf_hello_introduced(runtime);
+    hf_handshake_introduced(runtime);
 }
 
-void hf_hello_introduced(struct hf_runtime *runtime)
+void hf_handshake_introduced(struct hf_runtime *runtime)
 {
     if (hf_runtime_is_renewing(runtime)) {
         runtime->transport->renewed(runtime);
@@ -238,7 +238,7 @@ static void publish(struct hf_server *server, enum hf_part_id part, struct hf_pa
         hf_server_list_changed(server, part);
 }
 
-void hf_hello_install(struct hf_runtime *runtime)
+void hf_listing_install(struct hf_runtime *runtime)
 {
     struct hf_server *server = runtime->server;
     hf_free(server->greeting);
@@ -295,7 +295,7 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
             hf_server_reason(server, "tools/list failed: %s", why);
             hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
         } else {
-            hf_hello_give_up(runtime, "tools/list", msg);
+            hf_handshake_give_up(runtime, "tools/list", msg);
         }
         return;
     }
@@ -307,7 +307,7 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
     hf_server_mark(server);
 }
 
-void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
+void hf_listing_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const enum hf_part_id part = call->part;
@@ -328,7 +328,7 @@ void hf_list_answered(struct hf_call *call, const struct hf_msg *msg)
 }
 
 /* What clients had set (log level, subscriptions) is said to it when this event is over. */
-void hf_restore(struct hf_runtime *runtime)
+void hf_runtime_restore(struct hf_runtime *runtime)
 {
     runtime->is_to_restore = true;
     hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);

@@ -6,7 +6,7 @@
 static void answered(struct hf_call *call, const struct hf_msg *msg);
 static void left(struct hf_call *call);
 static const struct hf_call_owner owner = {
-    .purpose = HF_FOR_LISTEN,
+    .purpose = HF_FOR_SUBSCRIPTION,
     .answered = answered,
     .left = left,
 };
@@ -17,7 +17,7 @@ enum {
     UNACKNOWLEDGED_MS = 5000, /* then we believe that it listens all the same */
 };
 
-void hf_ear_mark(struct hf_runtime *runtime)
+void hf_upstream_mark(struct hf_runtime *runtime)
 {
     hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
 }
@@ -40,7 +40,7 @@ static bool is_same(char *const *asked, const char *const *wanted, size_t count)
     return i == count;
 }
 
-static void keep(struct hf_ear *ear, const char *const *wanted, size_t count)
+static void keep(struct hf_upstream *ear, const char *const *wanted, size_t count)
 {
     char **uris = hf_new_array(char *, count + 1);
     for (size_t i = 0; i < count; i++)
@@ -61,7 +61,7 @@ static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char
 
 static void ask_for_difference(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     char *const *old = ear->uris;
     size_t i = 0;
     while (i < count || (old && *old)) {
@@ -76,7 +76,7 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
     keep(ear, wanted, count);
 }
 
-static void set_known(struct hf_ear *ear, struct hf_span raw_uri, bool is_known)
+static void set_known(struct hf_upstream *ear, struct hf_span raw_uri, bool is_known)
 {
     char *uri = hf_json_canonical_string(raw_uri);
     const size_t count = hf_strings_count(ear->uris);
@@ -94,23 +94,23 @@ static void set_known(struct hf_ear *ear, struct hf_span raw_uri, bool is_known)
     hf_free(uri);
 }
 
-void hf_ear_subscribed(struct hf_runtime *runtime, struct hf_span uri)
+void hf_upstream_subscribed(struct hf_runtime *runtime, struct hf_span uri)
 {
-    set_known(&runtime->ear, uri, true);
+    set_known(&runtime->upstream, uri, true);
 }
 
-void hf_ear_unsubscribed(struct hf_runtime *runtime, struct hf_span uri)
+void hf_upstream_unsubscribed(struct hf_runtime *runtime, struct hf_span uri)
 {
-    set_known(&runtime->ear, uri, false);
+    set_known(&runtime->upstream, uri, false);
 }
 
-void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call)
+void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
 {
     if (!runtime || runtime->is_frozen || runtime->is_modern ||
         call->method->id != HF_METHOD_UNSUBSCRIBE)
         return;
-    hf_ear_unsubscribed(runtime, call->uri);
-    hf_ear_mark(runtime);
+    hf_upstream_unsubscribed(runtime, call->uri);
+    hf_upstream_mark(runtime);
 }
 
 /* ---- modern ---- */
@@ -118,7 +118,7 @@ void hf_ear_unsure(struct hf_runtime *runtime, const struct hf_call *call)
 static void listen_again_later(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     const unsigned doublings = ear->failures < 5 ? ear->failures : 5;
     const uint64_t delay = (uint64_t)AGAIN_MS << doublings;
     ear->failures++;
@@ -137,7 +137,7 @@ static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
         hf_json_add_key(out, kinds[part]);
         hf_buf_add_str(out, "true");
     }
-    char *const *uris = runtime->ear.uris;
+    char *const *uris = runtime->upstream.uris;
     if (!*uris)
         return;
     hf_json_add_key(out, "resourceSubscriptions");
@@ -152,7 +152,7 @@ static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
 static void listen_now(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     struct hf_buf params = hf_draft();
     hf_buf_add_str(&params, "{\"notifications\":{");
     const size_t before = hf_buf_len(&params);
@@ -176,7 +176,7 @@ static void listen_now(struct hf_runtime *runtime)
 
 static void listen_for(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     const bool listens = ear->call || ear->next;
     if (ear->is_refused || (listens && !ear->is_stale && is_same(ear->uris, wanted, count)))
         return;
@@ -191,7 +191,7 @@ static void listen_for(struct hf_runtime *runtime, const char *const *wanted, si
     listen_now(runtime);
 }
 
-void hf_ear_review(struct hf_runtime *runtime)
+void hf_upstream_review(struct hf_runtime *runtime)
 {
     size_t count;
     if (!can_be_asked(runtime))
@@ -199,22 +199,22 @@ void hf_ear_review(struct hf_runtime *runtime)
     const char **wanted = hf_wanted_uris(runtime, &count);
     if (runtime->is_modern)
         listen_for(runtime, wanted, count);
-    else if (!is_same(runtime->ear.uris, wanted, count))
+    else if (!is_same(runtime->upstream.uris, wanted, count))
         ask_for_difference(runtime, wanted, count);
     hf_free(wanted);
 }
 
-void hf_ear_restore(struct hf_runtime *runtime)
+void hf_upstream_restore(struct hf_runtime *runtime)
 {
-    hf_strings_free(runtime->ear.uris);
-    runtime->ear.uris = NULL;
-    hf_ear_review(runtime);
+    hf_strings_free(runtime->upstream.uris);
+    runtime->upstream.uris = NULL;
+    hf_upstream_review(runtime);
 }
 
 /* From now on the new one is heard, and the one before it is in the way. */
 static void acknowledged(struct hf_runtime *runtime)
 {
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     struct hf_call *before = ear->call;
     hf_timer_clear(&runtime->server->engine->timers, &ear->timer);
     ear->call = ear->next;
@@ -222,22 +222,22 @@ static void acknowledged(struct hf_runtime *runtime)
     if (before)
         hf_call_withdraw(before);
     for (enum hf_part_id part = 0; ear->was_deaf && part < HF_PART_COUNT; part++)
-        hf_list_again(runtime, part); /* what it said meanwhile is lost */
+        hf_listing_again(runtime, part); /* what it said meanwhile is lost */
     ear->was_deaf = false;
     if (ear->is_stale)
-        hf_ear_review(runtime);
+        hf_upstream_review(runtime);
 }
 
-void hf_ear_timer(struct hf_runtime *runtime)
+void hf_upstream_timer(struct hf_runtime *runtime)
 {
-    if (runtime->ear.next)
+    if (runtime->upstream.next)
         acknowledged(runtime);
     else
-        hf_ear_review(runtime);
+        hf_upstream_review(runtime);
 }
 
-bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
-                  const struct hf_msg *msg)
+bool hf_upstream_is_current(struct hf_runtime *runtime, const struct hf_call *origin,
+                            const struct hf_msg *msg)
 {
     const struct hf_span tag = hf_json_path(
         msg->params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
@@ -245,10 +245,10 @@ bool hf_ear_hears(struct hf_runtime *runtime, const struct hf_call *origin,
     int64_t id;
     if (hf_json_int(tag, &id)) {
         call = hf_call_by_id(runtime, (uint64_t)id);
-        if (!call || call->owner->purpose != HF_FOR_LISTEN)
+        if (!call || call->owner->purpose != HF_FOR_SUBSCRIPTION)
             return false;
     }
-    if (call && call == runtime->ear.next)
+    if (call && call == runtime->upstream.next)
         acknowledged(runtime);
     return true;
 }
@@ -260,7 +260,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
     const bool is_unknown = msg->kind == HF_MSG_ERROR &&
                             hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
                             code == -32601;
-    runtime->ear.is_refused |= is_unknown;
+    runtime->upstream.is_refused |= is_unknown;
     hf_call_end_ours(call);
     if (is_unknown && runtime->transport->listen_refused)
         runtime->transport->listen_refused(runtime);
@@ -269,7 +269,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 static void left(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
-    struct hf_ear *ear = &runtime->ear;
+    struct hf_upstream *ear = &runtime->upstream;
     const uint64_t now = runtime->server->engine->now_ms;
     if (call != ear->call && call != ear->next) /* another has taken its place */
         return;
@@ -289,7 +289,7 @@ static void left(struct hf_call *call)
 
 /* ---- in the stead of modern servers ---- */
 
-bool hf_ear_can_answer(const struct hf_call *call)
+bool hf_upstream_can_answer(const struct hf_call *call)
 {
     const enum hf_method_id method = call->method->id;
     return call->slot->current->is_modern && !call->is_modern &&
@@ -297,7 +297,7 @@ bool hf_ear_can_answer(const struct hf_call *call)
             method == HF_METHOD_SET_LEVEL);
 }
 
-void hf_ear_answer(struct hf_call *call)
+void hf_upstream_answer(struct hf_call *call)
 {
     struct hf_session *session = call->session;
     struct hf_server *server = call->slot->server;

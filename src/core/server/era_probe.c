@@ -10,12 +10,12 @@
 
 static void answered(struct hf_call *call, const struct hf_msg *msg);
 static const struct hf_call_owner owner = {
-    .purpose = HF_FOR_PROBE,
+    .purpose = HF_FOR_ERA_PROBE,
     .answered = answered,
     .unreadable = answered,
 };
 
-bool hf_probe_may_help(const struct hf_runtime *runtime)
+bool hf_era_probe_may_help(const struct hf_runtime *runtime)
 {
     return runtime->server->settings.era == HF_ERA_UNKNOWN && !runtime->was_probed &&
            !hf_runtime_is_renewing(runtime) && !runtime->is_older_transport;
@@ -36,7 +36,7 @@ static void arm(struct hf_runtime *runtime)
     hf_timer_set(&engine->timers, &runtime->probe, engine->now_ms + patience_ms(runtime->server));
 }
 
-void hf_probe_begin(struct hf_runtime *runtime)
+void hf_era_probe_begin(struct hf_runtime *runtime)
 {
     const struct hf_settings *settings = &runtime->server->settings;
     runtime->may_die_of_probe =
@@ -50,7 +50,7 @@ void hf_probe_begin(struct hf_runtime *runtime)
         arm(runtime);
 }
 
-void hf_probe_sign_of_life(struct hf_runtime *runtime)
+void hf_era_probe_sign_of_life(struct hf_runtime *runtime)
 {
     if (!runtime->is_probing || runtime->has_shown_life || !runtime->probe.at_ms)
         return;
@@ -58,19 +58,19 @@ void hf_probe_sign_of_life(struct hf_runtime *runtime)
     arm(runtime);
 }
 
-void hf_probe_is_legacy(struct hf_runtime *runtime)
+void hf_era_probe_is_legacy(struct hf_runtime *runtime)
 {
     runtime->is_probing = false;
     runtime->server->era = HF_ERA_LEGACY;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->probe);
     hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
-    hf_hello_begin(runtime);
+    hf_handshake_begin(runtime);
 }
 
-void hf_probe_timer(struct hf_runtime *runtime)
+void hf_era_probe_timer(struct hf_runtime *runtime)
 {
     if (runtime->is_probing && runtime->machine.state == HF_RUNTIME_PROBING)
-        hf_probe_is_legacy(runtime); /* the question stays open: its answer may come late */
+        hf_era_probe_is_legacy(runtime); /* the question stays open: its answer may come late */
 }
 
 /* In the words of the older greeting, which is what clients of both eras are told from. */
@@ -157,17 +157,17 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
         return;
     }
     if (!is_modern && runtime->server->settings.era != HF_ERA_MODERN) {
-        hf_probe_is_legacy(runtime);
+        hf_era_probe_is_legacy(runtime);
         return;
     }
     runtime->is_probing = false;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->probe);
     if (msg->kind != HF_MSG_RESULT || !is_modern) {
-        hf_hello_give_up(runtime, "server/discover", msg->kind == HF_MSG_RESULT ? &other : msg);
+        hf_handshake_give_up(runtime, "server/discover", msg->kind == HF_MSG_RESULT ? &other : msg);
         return;
     }
     runtime->server->era = HF_ERA_MODERN;
     runtime->is_modern = true;
     keep_greeting(runtime, msg->result);
-    hf_hello_greeted(runtime, msg->result);
+    hf_handshake_discovered(runtime, msg->result);
 }

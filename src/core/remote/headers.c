@@ -48,7 +48,7 @@ struct hf_span hf_remote_headers(const struct hf_post *post)
             (void)hf_mcp_params(hf_json_get(tool->raw, HF_SPAN("inputSchema")),
                                 hf_json_get(params, HF_SPAN("arguments")), add_param, &lines);
     }
-    return hf_keep(server->engine, &lines);
+    return hf_draft_end(server->engine, &lines);
 }
 
 /* ---- refused for what it said of itself ---- */
@@ -119,7 +119,7 @@ static void correct(struct hf_call *call, const struct hf_msg *msg)
     call->was_corrected = true;
     if (code_of(msg) == HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
         hf_runtime_hold(runtime, HF_HOLD_CORRECTION, runtime->has_capability[HF_PART_TOOLS]);
-        hf_list_again(runtime, HF_PART_TOOLS);
+        hf_listing_again(runtime, HF_PART_TOOLS);
     } else { /* it no longer speaks what it spoke */
         ask_era(runtime);
     }

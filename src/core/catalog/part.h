@@ -1,11 +1,11 @@
 /*
- * catalog.h - one part of what a server offers (its tools, say), as last listed in full.
+ * part.h - one part of what a server offers (its tools, say), as last listed in full.
  *
  * A part is built page by page, sealed, and never changed after that: it is shared by reference and
  * replaced as a whole. Items keep their bytes. Pages are bounded in number and size.
  */
-#ifndef HF_CORE_CATALOG_H
-#define HF_CORE_CATALOG_H
+#ifndef HF_CORE_CATALOG_PART_H
+#define HF_CORE_CATALOG_PART_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -26,7 +26,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
-    const bool was_probe = call->owner->purpose == HF_FOR_PROBE;
+    const bool was_probe = call->owner->purpose == HF_FOR_ERA_PROBE;
     const char *asked = call->method->name;
     const bool is_starting =
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
@@ -35,18 +35,18 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
     if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
         return;
     if (was_probe && hf_http_says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
-        hf_probe_is_legacy(runtime);
+        hf_era_probe_is_legacy(runtime);
         return;
     }
-    if (!was_probe && hf_probe_may_help(runtime) && hf_http_says_other_era(end->status)) {
-        hf_probe_begin(runtime);
+    if (!was_probe && hf_era_probe_may_help(runtime) && hf_http_says_other_era(end->status)) {
+        hf_era_probe_begin(runtime);
         return;
     }
     if (!was_probe && try_older_transport(runtime, end->status))
         return;
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
-        hf_doubts_in_vain(runtime->slot); /* there will be no session to tell */
+        hf_refusals_in_vain(runtime->slot); /* there will be no session to tell */
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
     else if (end->is_whole && end->status >= 300 && end->status < 400)
@@ -125,7 +125,7 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
 {
     const struct hf_runtime *runtime = call->runtime;
     if (over->reading != HF_READ_ERROR || !over->form.status ||
-        (call->owner->purpose != HF_FOR_CLIENT && call->owner->purpose != HF_FOR_DOUBT))
+        (call->owner->purpose != HF_FOR_CLIENT && call->owner->purpose != HF_FOR_INQUIRY))
         return false;
     if (!runtime->is_modern)
         return over->had_session;
@@ -133,7 +133,7 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
            hf_http_says_other_era(over->end->status) &&
            code_in(over->answer) != HF_CODE_HEADER_MISMATCH &&
            code_in(over->answer) != HF_CODE_UNSUPPORTED_VERSION &&
-           !(call->owner->purpose == HF_FOR_DOUBT && code_in(over->answer) == -32601);
+           !(call->owner->purpose == HF_FOR_INQUIRY && code_in(over->answer) == -32601);
 }
 
 /* True: the response was in it, and was taken. */
@@ -145,15 +145,16 @@ static bool take_answer(struct hf_post *post, const struct over *over)
         (over->reading != HF_READ_RESULT && over->reading != HF_READ_ERROR) ||
         is_doubtful_error(call, over))
         return false;
-    const bool is_deaf = call->owner->purpose == HF_FOR_LISTEN && over->reading == HF_READ_ERROR &&
+    const bool is_deaf = call->owner->purpose == HF_FOR_SUBSCRIPTION &&
+                         over->reading == HF_READ_ERROR &&
                          hf_http_says_other_era(over->end->status);
     const bool is_refusal = over->end->status == 404 && over->reading == HF_READ_ERROR &&
-                            call->owner->purpose != HF_FOR_CLIENT && !hf_call_is_hello(call) &&
+                            call->owner->purpose != HF_FOR_CLIENT && !hf_call_is_initialize(call) &&
                             over->form.status && over->had_session && over->is_current &&
                             !runtime->is_modern;
     const bool is_clients = call->owner->purpose == HF_FOR_CLIENT;
     post->is_exact = over->form.status && hf_body_is_exact_error(&over->body, call->id);
-    hf_take_message(runtime, call, over->answer);
+    hf_server_message(runtime, call, over->answer);
     if (hf_linked(&post->link))
         hf_post_abort(post);
     if (is_clients && over->reading == HF_READ_ERROR && over->had_session && over->is_current)
@@ -161,7 +162,7 @@ static bool take_answer(struct hf_post *post, const struct over *over)
     if (is_refusal)
         hf_remote_refused(runtime, over->end->status, &over->form);
     if (is_deaf)
-        hf_remote_ear_refused(runtime, over->end->status);
+        hf_remote_upstream_refused(runtime, over->end->status);
     return true;
 }
 
@@ -175,10 +176,10 @@ static void ours_failed(struct hf_call *call, const struct over *over)
         (void)snprintf(error, sizeof error, "{\"code\":%d,\"message\":\"HTTP %d\"}", end->status,
                        end->status);
         const struct hf_msg failure = { .kind = HF_MSG_ERROR, .error = hf_span_of(error) };
-        hf_list_answered(call, &failure);
+        hf_listing_answered(call, &failure);
         return;
     }
-    if (purpose == HF_FOR_DOUBT) {
+    if (purpose == HF_FOR_INQUIRY) {
         const bool is_read = over->reading != HF_READ_UNREADABLE && end->is_whole;
         hf_inquiry_over(call, is_client_error(end->status) ? end->status : 0, is_read, &over->form);
         return;
@@ -186,8 +187,8 @@ static void ours_failed(struct hf_call *call, const struct over *over)
     hf_call_end_ours(call);
     if (purpose == HF_FOR_CHECK && end->status && runtime->machine.state == HF_RUNTIME_LIVE)
         hf_check_answered(runtime); /* whatever it says, it is there */
-    if (purpose == HF_FOR_LISTEN && end->is_whole && hf_http_says_other_era(end->status))
-        hf_remote_ear_refused(runtime, end->status);
+    if (purpose == HF_FOR_SUBSCRIPTION && end->is_whole && hf_http_says_other_era(end->status))
+        hf_remote_upstream_refused(runtime, end->status);
 }
 
 /* For people. The server's own reason may be about another of its runtimes by now. */
@@ -212,7 +213,7 @@ static void rest(struct hf_call *call, const struct hf_post_end *end)
 
 static void doubt(struct hf_call *call, const struct over *over)
 {
-    const struct hf_doubt doubt = {
+    const struct hf_refusal doubt = {
         .status = over->end->status,
         .form = over->form,
         .session = over->session,
@@ -220,7 +221,7 @@ static void doubt(struct hf_call *call, const struct over *over)
         .is_of_era = call->runtime->is_modern && hf_http_says_other_era(over->end->status),
         .answer = over->reading == HF_READ_ERROR ? hf_span_dup(over->answer) : NULL,
     };
-    hf_doubt_begin(call, &doubt);
+    hf_refusal_examine(call, &doubt);
 }
 
 static void judge(struct hf_call *call, const struct over *over)
@@ -287,8 +288,8 @@ static void resume_later(struct hf_post *post)
  * things on the way, for many reasons. */
 static bool is_trouble(const struct hf_call *call, const struct hf_post_end *end)
 {
-    const bool is_news = call && call->owner->purpose == HF_FOR_LISTEN;
-    const bool is_doubt = call && call->owner->purpose == HF_FOR_DOUBT && end->status;
+    const bool is_news = call && call->owner->purpose == HF_FOR_SUBSCRIPTION;
+    const bool is_doubt = call && call->owner->purpose == HF_FOR_INQUIRY && end->status;
     return !is_news && !is_doubt &&
            (end->status == 0 || end->status >= 500 ||
             (!end->is_whole && end->status < 300 && call));
@@ -322,7 +323,7 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
     struct hf_server *server = runtime->server;
     if (runtime != runtime->slot->current && runtime != runtime->slot->attempt)
         return;
-    const bool is_lost = is_loss(runtime, call, end), is_hello = hf_call_is_hello(call);
+    const bool is_lost = is_loss(runtime, call, end), is_hello = hf_call_is_initialize(call);
     if (is_lost || is_hello || runtime->machine.state < HF_RUNTIME_LIVE)
         hf_server_not_before(server, end->retry_after_ms);
     if (!is_lost && !is_hello && is_trouble(call, end))
@@ -364,7 +365,7 @@ static bool says_unknown_session(const struct hf_call *call, const struct over *
 {
     const bool may_be_answer = call && (!over->end->is_whole || over->reading == HF_READ_ERROR);
     return over->is_current && over->had_session && over->end->status == 404 && !may_be_answer &&
-           !hf_call_is_hello(call) && !hf_inquiry_is_stranger(call);
+           !hf_call_is_initialize(call) && !hf_inquiry_is_stranger(call);
 }
 
 static void message_over(struct hf_post *post, const struct hf_post_end *end)
@@ -385,8 +386,8 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         report(runtime, call, end);
     const bool is_unknown = says_unknown_session(call, &over);
     const bool is_clients = call && call->owner->purpose == HF_FOR_CLIENT;
-    const bool is_ours = call && !is_clients && !hf_call_is_hello(call) &&
-                         call->owner->purpose != HF_FOR_DOUBT && over.is_current &&
+    const bool is_ours = call && !is_clients && !hf_call_is_initialize(call) &&
+                         call->owner->purpose != HF_FOR_INQUIRY && over.is_current &&
                          over.had_session;
     if (is_unknown && !is_clients)
         hf_remote_refused(runtime, 404, NULL);
@@ -397,7 +398,7 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
                             !over.form.status && !was_resumed;
     if (is_open && runtime->is_older_transport && answer_may_come(call, &over))
         return;
-    if (is_open && hf_call_is_hello(call))
+    if (is_open && hf_call_is_initialize(call))
         hello_failed(call, end);
     else if (is_open && !is_clients)
         ours_failed(call, &over);
@@ -408,10 +409,10 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
     if (is_unknown && is_clients && over.session == runtime->remote->session)
         hf_remote_refused(runtime, 404, NULL);
     else if (is_unclear && over.session == runtime->remote->session &&
-             (call->stage == HF_CALL_ENDED || !call->doubt)) /* else that finds it out */
+             (call->stage == HF_CALL_ENDED || !call->refusal)) /* else that finds it out */
         hf_remote_call_refused(runtime, end->status);
     if (was_initialized)
-        hf_hello_introduced(runtime);
+        hf_handshake_introduced(runtime);
 }
 
 void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now)
@@ -429,7 +430,7 @@ void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf
         return;
     }
     if (post->verb == HF_POST_LISTEN) {
-        hf_remote_listen_over(post, end);
+        hf_remote_stream_ended(post, end);
     } else if (may_resume(post)) {
         resume_later(post);
         return;

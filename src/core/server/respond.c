@@ -2,15 +2,16 @@
  * for them for ever. */
 #include "core/state.h"
 
-void hf_tell(struct hf_runtime *runtime, struct hf_span message)
+void hf_runtime_respond(struct hf_runtime *runtime, struct hf_span message)
 {
-    if (runtime->is_frozen || hf_mention(runtime, message))
+    if (runtime->is_frozen || hf_runtime_notify(runtime, message))
         return;
     hf_server_reason(runtime->server, "asks more than it reads the answers to");
     hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
 }
 
-void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, const char *text)
+void hf_runtime_respond_error(struct hf_runtime *runtime, struct hf_span id, int code,
+                              const char *text)
 {
     struct hf_buf draft = hf_draft();
     hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -18,5 +19,5 @@ void hf_tell_error(struct hf_runtime *runtime, struct hf_span id, int code, cons
     hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
     hf_json_add_string(&draft, hf_span_of(text));
     hf_buf_add_str(&draft, "}}");
-    hf_tell(runtime, hf_keep(runtime->server->engine, &draft));
+    hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
 }

@@ -36,7 +36,7 @@ static bool fits(enum hf_method_id method, struct hf_span params, struct hf_span
     }
 }
 
-bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question)
+bool hf_early_answer(struct hf_call *call, enum hf_method_id method, const struct hf_msg *question)
 {
     const struct hf_span params =
         hf_json_get((struct hf_span) { call->text, call->text_length }, HF_SPAN("params"));
@@ -60,6 +60,6 @@ bool hf_given_answer(struct hf_call *call, enum hf_method_id method, const struc
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":", HF_FMT(question->id));
     hf_buf_add(&draft, found);
     hf_buf_add_char(&draft, '}');
-    hf_tell(call->runtime, hf_keep(call->engine, &draft));
+    hf_runtime_respond(call->runtime, hf_draft_end(call->engine, &draft));
     return true;
 }

@@ -35,13 +35,14 @@ static bool has_present_caller(const struct hf_runtime *runtime)
     return false;
 }
 
-struct hf_session *hf_client_of(const struct hf_runtime *runtime, const struct hf_call *origin)
+struct hf_session *hf_choose_client_of(const struct hf_runtime *runtime,
+                                       const struct hf_call *origin)
 {
     if (origin && origin->session)
         return origin->session;
     if (runtime->in_flight > 0)
         return sole_caller(runtime, !has_present_caller(runtime));
-    return runtime->slot->owner ? runtime->slot->owner : hf_doors_sole_client(runtime->server);
+    return runtime->slot->owner ? runtime->slot->owner : hf_audiences_sole_client(runtime->server);
 }
 
 /* Where that client looks for it: at the request it belongs to, or else at the newest of its
@@ -69,42 +70,41 @@ static const char *refusal(const struct hf_runtime *runtime, const struct hf_ses
                            const struct hf_msg *msg)
 {
     if (!session)
-        return runtime->in_flight || hf_doors_have_client(runtime->server)
+        return runtime->in_flight || hf_audiences_have_client(runtime->server)
                    ? "holdfast cannot tell which of several clients this request is for; set "
                      "\"isolation\": \"session\" for this server"
                    : "no client is connected that this request could be for";
     if (msg->id.n > ASK_ID_MAX)
         return "the id of this request is too long";
-    if (runtime->ask_count >= ASKS_MAX)
+    if (runtime->server_request_count >= ASKS_MAX)
         return "too many requests of this server are open";
-    if (!session->has_initialized && !hf_session_may_keep(session, msg->text.n))
+    if (!session->has_initialized && !hf_session_may_remember(session, msg->text.n))
         return "the client has not finished its introduction, and holdfast keeps no more for it";
     return NULL;
 }
 
-void hf_server_request_take(struct hf_runtime *runtime, struct hf_call *origin,
-                            const struct hf_msg *msg)
+void hf_choose_client(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg)
 {
     const struct hf_method *method = hf_method_find(msg->method);
-    struct hf_session *session = hf_client_of(runtime, origin);
+    struct hf_session *session = hf_choose_client_of(runtime, origin);
     const char *why = refusal(runtime, session, msg);
     if (why) {
-        hf_tell_error(runtime, msg->id, -32603, why);
+        hf_runtime_respond_error(runtime, msg->id, -32603, why);
         return;
     }
     if (session->has_initialized && hf_park_asked(runtime, origin, session, method, msg))
         return;
-    if (!hf_can_be_asked(session->capabilities, method->id, msg->params)) {
-        hf_tell_error(runtime, msg->id, -32601, hf_not_declared);
+    if (!hf_client_can_be_asked(session->capabilities, method->id, msg->params)) {
+        hf_runtime_respond_error(runtime, msg->id, -32601, hf_not_declared);
         return;
     }
-    hf_ask_new(runtime, session, via_of(runtime, origin, session), method, msg);
+    hf_server_request_new(runtime, session, via_of(runtime, origin, session), method, msg);
 }
 
-void hf_server_request_timer(struct hf_ask *ask)
+void hf_choose_client_timer(struct hf_server_request *ask)
 {
     struct hf_park *park = ask->park;
-    hf_ask_timer(ask);
+    hf_server_request_timer(ask);
     if (park)
         hf_park_unanswered(park);
 }

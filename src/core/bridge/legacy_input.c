@@ -51,7 +51,7 @@ void hf_input_drop(struct hf_call *call)
     HF_LIST_EACH_SAFE (question, &call->session->questions, struct hf_question, link) {
         if (question->call != call)
             continue;
-        hf_send_withdrawn(call->session, call->via, question->id);
+        hf_session_send_cancelled(call->session, call->via, question->id);
         end_question(question);
     }
 }
@@ -99,7 +99,7 @@ static void ask(struct hf_call *call, struct hf_span key, struct hf_span request
         hf_buf_add(&draft, params);
     }
     hf_buf_add_char(&draft, '}');
-    hf_send(call->session, call->via, hf_keep(engine, &draft));
+    hf_session_send(call->session, call->via, hf_draft_end(engine, &draft));
 }
 
 static enum hf_method_id method_of(struct hf_span request)
@@ -117,8 +117,8 @@ static bool can_be_asked_all(const struct hf_session *session, struct hf_span re
         if (method != HF_METHOD_SAMPLING && method != HF_METHOD_ELICITATION &&
             method != HF_METHOD_ROOTS)
             return false;
-        if (!hf_can_be_asked(session->capabilities, method,
-                             hf_json_get(it.value, HF_SPAN("params"))))
+        if (!hf_client_can_be_asked(session->capabilities, method,
+                                    hf_json_get(it.value, HF_SPAN("params"))))
             return false;
     }
     return true;
@@ -203,7 +203,7 @@ static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_spa
                      call->engine->now_ms + call->slot->server->settings.ask_ms);
 }
 
-void hf_input_too_late(struct hf_call *call)
+void hf_input_timed_out(struct hf_call *call)
 {
     give_up(call, "ask_ms", "its client did not answer in time (askMs)");
 }
@@ -285,7 +285,7 @@ bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg)
     return true;
 }
 
-bool hf_input_answer_over(struct hf_session *session, struct hf_span id)
+bool hf_input_answer_oversized(struct hf_session *session, struct hf_span id)
 {
     const struct hf_question *question = question_by_id(session, id);
     if (!question)

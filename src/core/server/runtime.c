@@ -24,15 +24,15 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     runtime->last_byte_ms = slot->server->engine->now_ms;
     hf_link_init(&runtime->out);
     hf_link_init(&runtime->calls);
-    hf_link_init(&runtime->asks);
+    hf_link_init(&runtime->server_requests);
     hf_timer_init(&runtime->stay, HF_TIMER_STAY, runtime);
     hf_timer_init(&runtime->start, HF_TIMER_START, runtime);
     hf_timer_init(&runtime->eof, HF_TIMER_EOF, runtime);
     hf_timer_init(&runtime->check, HF_TIMER_CHECK, runtime);
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
-    hf_timer_init(&runtime->client, HF_TIMER_CLIENT, runtime);
-    hf_timer_init(&runtime->probe, HF_TIMER_PROBE, runtime);
-    hf_timer_init(&runtime->ear.timer, HF_TIMER_EAR, runtime);
+    hf_timer_init(&runtime->client, HF_TIMER_INITIALIZED, runtime);
+    hf_timer_init(&runtime->probe, HF_TIMER_ERA_PROBE, runtime);
+    hf_timer_init(&runtime->upstream.timer, HF_TIMER_UPSTREAM, runtime);
     hf_timer_init(&runtime->hold, HF_TIMER_HOLD, runtime);
     runtime->transport =
         slot->server->is_remote ? slot->server->engine->remote_transport : &hf_pipe_transport;
@@ -50,7 +50,7 @@ static void free_runtime(void *p)
     struct hf_runtime *runtime = p;
     if (runtime->transport->forget)
         runtime->transport->forget(runtime);
-    hf_strings_free(runtime->ear.uris);
+    hf_strings_free(runtime->upstream.uris);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);
@@ -67,7 +67,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->client);
     hf_timer_clear(timers, &runtime->probe);
     hf_timer_clear(timers, &runtime->hold);
-    hf_timer_clear(timers, &runtime->ear.timer);
+    hf_timer_clear(timers, &runtime->upstream.timer);
 }
 
 /* No answer can come any more: every call still here is judged by its evidence. */
@@ -77,8 +77,8 @@ static void settle_calls(struct hf_runtime *runtime)
         return;
     assert(runtime->is_frozen);
     runtime->is_settled = true;
-    hf_list_dropped(runtime);
-    hf_asks_drop(runtime);
+    hf_listing_drop(runtime);
+    hf_server_requests_drop(runtime);
     runtime->check_call = NULL;
     const struct hf_stream_facts facts = { runtime->written, runtime->taken_back };
     while (!hf_list_empty(&runtime->calls))
@@ -184,7 +184,7 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
     if (!runtime->start.at_ms)
         arm_start(runtime);
     if (runtime->server->era != HF_ERA_LEGACY && !runtime->is_older_transport) {
-        hf_probe_begin(runtime);
+        hf_era_probe_begin(runtime);
         return;
     }
     hf_runtime_event(runtime, HF_RUNTIME_EV_GREET);
@@ -436,8 +436,8 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
         }
         break;
     case HF_TIMER_STAY: stay_is_over(runtime); break;
-    case HF_TIMER_PROBE: hf_probe_timer(runtime); break;
-    case HF_TIMER_CLIENT: hf_hello_client_ready(runtime); break;
+    case HF_TIMER_ERA_PROBE: hf_era_probe_timer(runtime); break;
+    case HF_TIMER_INITIALIZED: hf_handshake_client_ready(runtime); break;
     case HF_TIMER_CHECK: hf_check_timer(runtime); break;
     case HF_TIMER_HOLD: hf_check_waited(runtime); break;
     case HF_TIMER_STALL: hf_stall_timer(runtime); break;
@@ -446,12 +446,12 @@ void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
     case HF_TIMER_IDLE:
     case HF_TIMER_RELIST:
     case HF_TIMER_EXTRA:
-    case HF_TIMER_POST:
-    case HF_TIMER_SETTLE:
+    case HF_TIMER_EXCHANGE:
+    case HF_TIMER_DRAIN:
     case HF_TIMER_NEWS:
-    case HF_TIMER_ASK:
-    case HF_TIMER_LISTEN:
-    case HF_TIMER_EAR:
+    case HF_TIMER_SERVER_REQUEST:
+    case HF_TIMER_SERVER_STREAM:
+    case HF_TIMER_UPSTREAM:
     case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
     }
 }
@@ -487,14 +487,14 @@ void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
     runtime->last_byte_ms = now.mono_ms;
-    hf_probe_sign_of_life(runtime);
+    hf_era_probe_sign_of_life(runtime);
 }
 
 void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)
 {
     if (line.n == 0)
         return;
-    hf_probe_sign_of_life(runtime);
+    hf_era_probe_sign_of_life(runtime);
     (void)snprintf(runtime->server->last_stderr, sizeof runtime->server->last_stderr, "%.*s",
                    (int)(line.n < 255 ? line.n : 255), line.p);
 }

@@ -13,15 +13,15 @@ enum { RENEWAL_PAUSE_MS = 60000 }; /* if the session that is said to be unknown 
 
 static void free_doubt(void *p)
 {
-    struct hf_doubt *doubt = p;
+    struct hf_refusal *doubt = p;
     hf_free(doubt->answer);
     hf_free(doubt);
 }
 
-static struct hf_doubt *take_doubt(struct hf_call *call)
+static struct hf_refusal *take_doubt(struct hf_call *call)
 {
-    struct hf_doubt *doubt = call->doubt;
-    call->doubt = NULL;
+    struct hf_refusal *doubt = call->refusal;
+    call->refusal = NULL;
     call->settle_by_ms = 0;
     hf_bury(call->engine, free_doubt, doubt); /* its answer may be on its way */
     hf_call_arm(call);
@@ -33,12 +33,12 @@ static struct hf_doubt *take_doubt(struct hf_call *call)
 static void settle_unproven(struct hf_call *call)
 {
     const struct hf_remote *remote = call->runtime->remote;
-    const struct hf_doubt *doubt = take_doubt(call);
+    const struct hf_refusal *doubt = take_doubt(call);
     const bool is_anybodys = remote->known.is_over && remote->known.is_read &&
                              remote->known.status == doubt->status &&
                              remote->known.session == doubt->session;
     if (doubt->answer)
-        hf_take_message(call->runtime, call, hf_span_of(doubt->answer));
+        hf_server_message(call->runtime, call, hf_span_of(doubt->answer));
     else if (doubt->status < 400)
         hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true,
                                                "it answered with an error that names no request" });
@@ -56,23 +56,23 @@ static struct hf_call *next_doubted(const struct hf_runtime *runtime, bool waits
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->doubt && call->doubt->waits == waits)
+        if (call->refusal && call->refusal->waits == waits)
             return call;
     }
     return NULL;
 }
 
-void hf_doubt_over(struct hf_call *call)
+void hf_refusal_unproven(struct hf_call *call)
 {
     settle_unproven(call);
 }
 
-void hf_doubt_drop(struct hf_call *call)
+void hf_refusal_drop(struct hf_call *call)
 {
-    if (!call->doubt)
+    if (!call->refusal)
         return;
-    hf_bury(call->engine, free_doubt, call->doubt);
-    call->doubt = NULL;
+    hf_bury(call->engine, free_doubt, call->refusal);
+    call->refusal = NULL;
     call->settle_by_ms = 0;
 }
 
@@ -93,7 +93,7 @@ static void unreadable(struct hf_call *call, const struct hf_msg *failure)
 }
 
 static const struct hf_call_owner owner = {
-    .purpose = HF_FOR_DOUBT,
+    .purpose = HF_FOR_INQUIRY,
     .answered = answered,
     .unreadable = unreadable,
     .timed_out = timed_out,
@@ -176,7 +176,7 @@ static bool was_renewed_lately(const struct hf_runtime *runtime)
            runtime->server->engine->now_ms - remote->renewed_ms < RENEWAL_PAUSE_MS;
 }
 
-static bool is_like_stranger(const struct hf_runtime *runtime, const struct hf_doubt *doubt)
+static bool is_like_stranger(const struct hf_runtime *runtime, const struct hf_refusal *doubt)
 {
     const struct hf_remote *remote = runtime->remote;
     if (doubt->is_of_era)
@@ -193,8 +193,8 @@ static bool wants_to_know(const struct hf_runtime *runtime)
 {
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->doubt && !call->doubt->waits &&
-            (call->doubt->status == 401 || call->doubt->is_of_era))
+        if (call->refusal && !call->refusal->waits &&
+            (call->refusal->status == 401 || call->refusal->is_of_era))
             return true;
     }
     return runtime->remote->listen_refusal || was_renewed_lately(runtime);
@@ -210,11 +210,11 @@ static struct turned_away sort_calls(struct hf_runtime *runtime, bool may_renew)
     struct turned_away found = { 0 };
     struct hf_call *call;
     while ((call = next_doubted(runtime, false))) {
-        call->doubt->waits = may_renew && is_like_stranger(runtime, call->doubt);
-        if (call->doubt->waits) {
-            found.like_stranger = call->doubt->status;
+        call->refusal->waits = may_renew && is_like_stranger(runtime, call->refusal);
+        if (call->refusal->waits) {
+            found.like_stranger = call->refusal->status;
         } else {
-            found.otherwise = call->doubt->status;
+            found.otherwise = call->refusal->status;
             settle_unproven(call);
         }
     }
@@ -248,7 +248,7 @@ static void wait_for_next(const struct hf_runtime *runtime)
 {
     struct hf_runtime *current = runtime->slot->current;
     if (current && current != runtime)
-        hf_doubts_next(current);
+        hf_refusals_next(current);
 }
 
 static void review(struct hf_runtime *runtime)
@@ -297,26 +297,26 @@ static void review(struct hf_runtime *runtime)
 /* ---- what happens ---- */
 
 /* A late one is judged by what was learned of its session. */
-void hf_doubt_begin(struct hf_call *call, const struct hf_doubt *doubt)
+void hf_refusal_examine(struct hf_call *call, const struct hf_refusal *doubt)
 {
     struct hf_runtime *runtime = call->runtime;
     const struct hf_settings *settings = &runtime->server->settings;
     const uint32_t patience = settings->wait_ms ? settings->wait_ms : settings->start_timeout_ms;
     if (doubt->session == runtime->remote->session)
         forget_old(runtime, &doubt->form);
-    call->doubt = hf_new(struct hf_doubt);
-    *call->doubt = *doubt;
+    call->refusal = hf_new(struct hf_refusal);
+    *call->refusal = *doubt;
     call->settle_by_ms = call->engine->now_ms + patience;
     hf_call_arm(call);
     if (doubt->session == runtime->remote->session) {
         review(runtime);
         return;
     }
-    call->doubt->waits = is_like_stranger(runtime, doubt);
-    if (!call->doubt->waits)
+    call->refusal->waits = is_like_stranger(runtime, doubt);
+    if (!call->refusal->waits)
         settle_unproven(call);
     else if (runtime->slot->current)
-        hf_doubts_next(runtime->slot->current);
+        hf_refusals_next(runtime->slot->current);
 }
 
 /* Something under the current session was. `form` NULL: in a way that says so in any case. */
@@ -367,8 +367,8 @@ static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
         struct hf_call *call;
         HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-            if (call->doubt && call->doubt->waits &&
-                (runtime != on || call->doubt->session != session))
+            if (call->refusal && call->refusal->waits &&
+                (runtime != on || call->refusal->session != session))
                 return call;
         }
     }
@@ -380,26 +380,27 @@ static void judge_waiting(struct hf_runtime *runtime)
     const struct hf_inquiry *known = &runtime->remote->known;
     struct hf_call *call;
     while ((call = next_waiting(runtime->slot, runtime))) {
-        const bool is_other = known->form.status && !hf_form_same(&known->form, &call->doubt->form);
-        if (call->doubt->is_of_era || known->is_served || is_other)
+        const bool is_other =
+            known->form.status && !hf_form_same(&known->form, &call->refusal->form);
+        if (call->refusal->is_of_era || known->is_served || is_other)
             settle_refused(call);
         else
             settle_unproven(call);
     }
 }
 
-void hf_doubts_next(struct hf_runtime *runtime)
+void hf_refusals_next(struct hf_runtime *runtime)
 {
     const struct hf_call *call = next_waiting(runtime->slot, runtime);
     if (!call || runtime != runtime->slot->current || hf_runtime_is_renewing(runtime))
         return;
-    if (!call->doubt->is_of_era)
+    if (!call->refusal->is_of_era)
         ask(runtime, &runtime->remote->known);
-    if (call->doubt->is_of_era || runtime->remote->known.is_over)
+    if (call->refusal->is_of_era || runtime->remote->known.is_over)
         judge_waiting(runtime);
 }
 
-void hf_doubts_in_vain(struct hf_slot *slot)
+void hf_refusals_in_vain(struct hf_slot *slot)
 {
     struct hf_call *call;
     while ((call = next_waiting(slot, NULL)))
@@ -427,7 +428,7 @@ static void left(struct hf_call *call)
 
 bool hf_inquiry_is_stranger(const struct hf_call *call)
 {
-    return call && call->owner->purpose == HF_FOR_DOUBT &&
+    return call && call->owner->purpose == HF_FOR_INQUIRY &&
            call->runtime->remote->stranger.call == call;
 }
 

@@ -20,7 +20,7 @@ static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
     return effect;
 }
 
-void hf_send(struct hf_session *session, uint64_t via, struct hf_span message)
+void hf_session_send(struct hf_session *session, uint64_t via, struct hf_span message)
 {
     struct hf_effect *effect = begin_send(session, via);
     if (!effect)
@@ -29,7 +29,7 @@ void hf_send(struct hf_session *session, uint64_t via, struct hf_span message)
     effect->piece_count = 1;
 }
 
-void hf_send_nothing(struct hf_session *session, uint64_t via)
+void hf_session_end_stream(struct hf_session *session, uint64_t via)
 {
     struct hf_effect *effect = via ? begin_send(session, via) : NULL;
     if (effect)
@@ -52,18 +52,18 @@ void hf_reply_error(const struct hf_incoming *in, int code, const char *format, 
     hf_reply_error_data(in, code, text, HF_SPAN(""));
 }
 
-void hf_send_withdrawn(struct hf_session *session, uint64_t via, uint64_t id)
+void hf_session_send_cancelled(struct hf_session *session, uint64_t via, uint64_t id)
 {
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                   "\"requestId\":%llu,\"reason\":\"nobody waits for the answer any more\"}}",
                   (unsigned long long)id);
-    hf_send(session, via, hf_keep(session->engine, &draft));
+    hf_session_send(session, via, hf_draft_end(session->engine, &draft));
 }
 
-void hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
-                     struct hf_span cut, struct hf_span by)
+void hf_session_send_spliced(struct hf_session *session, uint64_t via, struct hf_span text,
+                             struct hf_span cut, struct hf_span by)
 {
     assert(cut.p >= text.p && cut.p + cut.n <= text.p + text.n);
     struct hf_effect *effect = begin_send(session, via);
@@ -76,8 +76,8 @@ void hf_send_spliced(struct hf_session *session, uint64_t via, struct hf_span te
     effect->piece_count = 3;
 }
 
-void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
-               const char *reason, const char *sentence)
+void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
+                      const char *reason, const char *sentence)
 {
     struct hf_engine *engine = in->session->engine;
     /* what could not be read may have been anything: an error */
@@ -106,8 +106,8 @@ void hf_refuse(const struct hf_incoming *in, struct hf_server *server, enum hf_e
 
 static bool takes_more(const struct hf_runtime *runtime, size_t n)
 {
-    return runtime->told_bytes + n <= 2 * runtime->server->engine->limits.max_message_bytes &&
-           runtime->told_count < TOLD_MAX;
+    return runtime->unsent_bytes + n <= 2 * runtime->server->engine->limits.max_message_bytes &&
+           runtime->unsent_count < TOLD_MAX;
 }
 
 /* What nobody waits for is not worth a server: one client may say as much of it as it likes. */
@@ -119,12 +119,12 @@ static bool mention(struct hf_runtime *runtime, const struct hf_call *about, str
     return is_taken;
 }
 
-bool hf_mention(struct hf_runtime *runtime, struct hf_span message)
+bool hf_runtime_notify(struct hf_runtime *runtime, struct hf_span message)
 {
     return mention(runtime, NULL, message);
 }
 
-void hf_mention_about(const struct hf_call *call, struct hf_span message)
+void hf_call_notify_server(const struct hf_call *call, struct hf_span message)
 {
     (void)mention(call->runtime, call, message);
 }

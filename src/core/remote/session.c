@@ -34,7 +34,7 @@ void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict ver
 
 /* Its subscription was turned away: perhaps it has gone back to the older era since it was asked.
  */
-void hf_remote_ear_refused(struct hf_runtime *runtime, int status)
+void hf_remote_upstream_refused(struct hf_runtime *runtime, int status)
 {
     if (!runtime->is_modern || runtime->machine.state != HF_RUNTIME_LIVE ||
         runtime->server->settings.era != HF_ERA_UNKNOWN)
@@ -74,12 +74,12 @@ static void renew(struct hf_runtime *runtime, int status)
     remote->listen_refusal = 0;
     hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
     end_ours(runtime);
-    hf_list_dropped(runtime);
-    hf_asks_drop(runtime);
+    hf_listing_drop(runtime);
+    hf_server_requests_drop(runtime);
     runtime->slot->losses++;
     hf_timer_set(&server->engine->timers, &runtime->start,
                  server->engine->now_ms + server->settings.start_timeout_ms);
-    hf_hello_begin(runtime);
+    hf_handshake_begin(runtime);
 }
 
 void hf_remote_session_gone(struct hf_runtime *runtime, int status)
@@ -111,18 +111,18 @@ void hf_remote_renewed(struct hf_runtime *runtime)
     hf_runtime_hold(runtime, HF_HOLD_RENEWAL, false);
     if (runtime != runtime->slot->current) /* replaced meanwhile */
         return;
-    hf_hello_install(runtime);
+    hf_listing_install(runtime);
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        hf_list_again(runtime, part);
-    hf_restore(runtime);
-    hf_remote_listen(runtime);
-    hf_doubts_next(runtime);
+        hf_listing_again(runtime, part);
+    hf_runtime_restore(runtime);
+    hf_remote_open_stream(runtime);
+    hf_refusals_next(runtime);
     hf_slot_mark(runtime->slot);
 }
 
 /* ---- the server's own stream ---- */
 
-void hf_remote_listen(struct hf_runtime *runtime)
+void hf_remote_open_stream(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = runtime->remote;
     if (runtime->is_older_transport || remote->listen || runtime->is_frozen || runtime->is_modern ||
@@ -175,7 +175,7 @@ static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_e
 
 /* Never fatal: a server without such a stream is as good as any. Except with the older transport,
  * where it is all there is. */
-void hf_remote_listen_over(struct hf_post *post, const struct hf_post_end *end)
+void hf_remote_stream_ended(struct hf_post *post, const struct hf_post_end *end)
 {
     struct hf_runtime *runtime = post->runtime;
     struct hf_remote *remote = runtime->remote;
