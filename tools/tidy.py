@@ -2,9 +2,10 @@
 """The architecture's rules that a compiler does not check, as a test (TAP).
 
 Arrows point one way: base <- wire <- core <- io <- ops <- backend, front <- lib; program sees only the
-public header. The core is pure. Each machine's state has one writer. Lines, functions and files stay short.
+public header. So do those between the rooms of the core, in includes and in the symbols of its object files.
+The core is pure. Each machine's state has one writer. Lines, functions and files stay short.
 """
-import os, re, subprocess, sys
+import collections, os, re, subprocess, sys
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -21,6 +22,16 @@ MAY_USE = {
     "lib": {"base", "wire", "core", "io", "ops", "backend", "front", "lib", "holdfast"},
     "program": {"holdfast", "program"},
 }
+# The rooms of the core, from the bottom up: a room uses those that stand before it. Files outside a room stand on top,
+# but for the outbox, where every room writes, and the headers that say what the core is for its users.
+ROOMS = ["machine", "catalog", "state", "outbox", "call", "server", "client", "bridge", "subscription", "inbox", "remote", "top"]
+ASIDE = [{"bridge", "subscription"}]  # rooms that do not use each other
+DOOR = {"core/engine.h", "core/settings.h"}
+# Where an arrow must turn, a table of callbacks says why: struct, where it is declared.
+TABLES = {"hf_call_owner": "src/core/state/call.h", "hf_bridge_ops": "src/core/state/call.h",
+          "hf_call_host": "src/core/state/call.h", "hf_transport_ops": "src/core/state/runtime.h"}
+TABLES_MAX = 4
+CYCLE_MAX = 6  # files of one room that use each other in a circle
 PURE = {"base", "wire", "core"}
 # What a pure layer may take from the system: no descriptors, clocks, processes or threads.
 PURE_HEADERS = {"assert.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "float.h", "sanitizer/asan_interface.h",
@@ -80,6 +91,142 @@ def count_ways(path, code):
         answers[path] = found
 
 
+def room_of(path):
+    parts = path.split("/")
+    if parts[:2] != ["src", "core"]:
+        return None
+    return parts[2] if len(parts) > 3 else "outbox" if parts[2].startswith("outbox.") else "top"
+
+
+def may_use(room, used):
+    return room == used or (ROOMS.index(used) < ROOMS.index(room) and not any({room, used} <= pair for pair in ASIDE))
+
+
+def check_rooms(path, text):
+    room = room_of(path)
+    if room not in ROOMS:
+        problem("rooms_have_no_circles", path, f"is in a room that {os.path.basename(__file__)} does not know")
+        return
+    for name in re.findall(r'#include "(core/[^"]+)"', text):
+        if name not in DOOR and not may_use(room, room_of("src/" + name)):
+            problem("rooms_have_no_circles", path, f"includes {name}, which stands above it")
+
+
+def object_symbols(archive):
+    """What each object of the core defines, and what it uses: {source: (defined, undefined)}."""
+    found, source = {}, None
+    sources = {"src_core_" + path[len("src/core/"):].replace("/", "_") + ".o": path
+               for path in subprocess.run(["git", "ls-files", "src/core/*.c"], stdout=subprocess.PIPE, text=True).stdout.split()}
+    for line in subprocess.run(["nm", archive], stdout=subprocess.PIPE, text=True).stdout.split("\n"):
+        if line.endswith(".o:"):
+            source = sources.get(line[:-1])
+            if source:
+                found[source] = (set(), set())
+        elif source and line:
+            kind, name = line.split()[-2:]
+            found[source][1 if kind == "U" else 0].add(name)
+    return found
+
+
+def components(graph):
+    """The strongly connected components of more than one node (Tarjan)."""
+    index, low, stack, out = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            group = set()
+            while node not in group:
+                group.add(stack.pop())
+            if len(group) > 1:
+                out.append(sorted(group))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return out
+
+
+def check_symbols(archive):
+    objects = object_symbols(archive)
+    owner = {name: source for source, (defined, _) in objects.items() for name in defined}
+    rooms, files = collections.defaultdict(set), collections.defaultdict(set)
+    for source, (_, used) in objects.items():
+        for name in used & owner.keys():
+            a, b = room_of(source), room_of(owner[name])
+            if a != b:
+                rooms[a].add(b)
+                if not may_use(a, b):
+                    problem("rooms_have_no_circles", source, f"uses {name} of {owner[name]}, which stands above it")
+            elif source != owner[name]:
+                files[source].add(owner[name])
+    circles = components(rooms)
+    for circle in circles:
+        problem("rooms_have_no_circles", "src/core", "in a circle: " + ", ".join(circle))
+    inner = components(files)
+    for circle in inner:
+        if len(circle) > CYCLE_MAX:
+            problem("rooms_have_no_circles", circle[0], f"{len(circle)} files use each other in a circle: " + ", ".join(circle))
+    if not objects:
+        problem("rooms_have_no_circles", archive, "cannot be read")
+    print(f"# table: circles between rooms of the core: {len(circles)}")
+    print(f"# table: largest circle of files within a room: {max([len(c) for c in inner], default=0)} (at most {CYCLE_MAX})")
+
+
+def check_tables():
+    for name, path in TABLES.items():
+        text = open(path, encoding="utf-8").read()
+        if not re.search(r"[Cc]allback table,? because[^/]*\*/\nstruct %s \{" % name, text):
+            problem("callback_tables_say_why", path, f"struct {name} is not there, or does not say why it is a callback table")
+    for path in subprocess.run(["git", "ls-files", "src/core/*.h"], stdout=subprocess.PIPE, text=True).stdout.split():
+        for name, body in re.findall(r"\nstruct (\w+) \{(.*?)\n\};", open(path, encoding="utf-8").read(), re.S):
+            if body.count("(*") > 1 and name not in TABLES:
+                problem("callback_tables_say_why", path, f"struct {name} is a table of callbacks that is not listed")
+    if len(TABLES) > TABLES_MAX:
+        problem("callback_tables_say_why", "src/core", f"{len(TABLES)} tables")
+    print(f"# table: callback tables of the core: {len(TABLES)} ({', '.join(TABLES)})")
+
+
+def largest_struct(build):
+    """By bytes, as the debugger sees it."""
+    program = os.path.join(build, "libholdfast.a")
+    listing = subprocess.run(["objdump", "--dwarf=info", program], stdout=subprocess.PIPE, text=True, errors="replace").stdout
+    sizes = {}
+    for name, size in re.findall(r"DW_TAG_structure_type\)\n.*?DW_AT_name\s*:(?:.*: )?(hf_\w+)\s*\n.*?DW_AT_byte_size\s*: (\d+)", listing):
+        sizes[name] = int(size)
+    core = set()
+    for path in subprocess.run(["git", "ls-files", "src/core/*.h", "src/core/*.c"], stdout=subprocess.PIPE, text=True).stdout.split():
+        core |= set(re.findall(r"struct (hf_\w+) \{", open(path, encoding="utf-8").read()))
+    ranked = sorted(((size, name) for name, size in sizes.items() if name in core), reverse=True)
+    print("# table: largest structs of the core: " + ", ".join(f"{name} {size} bytes" for size, name in ranked[:4]))
+
+
+def check_architecture():
+    """Every `file` and `function` that the document names is there."""
+    path = "docs/ARCHITECTURE.md"
+    known = set()
+    for source in subprocess.run(["git", "ls-files", "src", "test", "include"], stdout=subprocess.PIPE, text=True).stdout.split():
+        if source.endswith((".c", ".h")):
+            known |= set(re.findall(r"\b([a-z_]\w+)\(", open(source, encoding="utf-8").read()))
+    named = 0
+    for word in re.findall(r"`([^`\n]+)`", open(path, encoding="utf-8").read()):
+        if re.fullmatch(r"(?:src|test|tools|scripts|include|docs|bench)/[\w./-]*", word):
+            named += 1
+            if not os.path.exists(word):
+                problem("the_architecture_names_what_is_there", path, f"{word} does not exist")
+        elif re.fullmatch(r"(?:hf_)?[a-z]+_\w+", word):
+            named += 1
+            if word not in known:
+                problem("the_architecture_names_what_is_there", path, f"there is no function {word}")
+    print(f"# table: files and functions that docs/ARCHITECTURE.md names: {named}")
+
+
 def check(path):
     layer = path.split("/")[1] if path.startswith("src/") else None
     text = open(path, encoding="utf-8").read()
@@ -112,12 +259,14 @@ def check(path):
             problem("the_core_is_pure", path, f"calls {hit.group(1)}")
     if layer == "core":
         count_ways(path, code)
+        check_rooms(path, text)
     if layer != "base" and re.search(r"\b(malloc|calloc|realloc|free|strdup)\s*\(", re.sub(r"hf_(alloc|realloc|free|strdup)\s*\(", "", code)):
         if layer != "guard":
             problem("one_door_to_the_allocator", path, "uses the allocator directly")
 
 
-RULES = ["arrows_point_one_way", "the_core_is_pure", "the_core_has_no_globals", "one_writer_of_each_state",
+RULES = ["arrows_point_one_way", "rooms_have_no_circles", "callback_tables_say_why", "the_architecture_names_what_is_there",
+         "the_core_is_pure", "the_core_has_no_globals", "one_writer_of_each_state",
          "one_way_to_do_a_thing",
          "one_door_to_the_allocator", "lines_stay_short", "functions_stay_short", "files_stay_short",
          "every_file_says_what_it_is", "nothing_is_left_for_later"]
@@ -136,6 +285,10 @@ for line in listing.split("\n"):
 if "src_core_" not in listing:
     problem("the_core_has_no_globals", archive, "cannot be read")
 
+check_symbols(archive)
+check_tables()
+check_architecture()
+largest_struct(os.environ.get("HOLDFAST_BUILD", "build"))
 for machine, count in writers.items():
     print(f"# table: writers of the state of a {machine}: {count}")
     if count != 1:

@@ -32,7 +32,7 @@ struct exchange { /* one post on its way */
     struct hf_flush flush;
     struct hf_link link; /* in distant->exchanges */
     struct hf_distant *distant;
-    struct hf_post *post; /* NULL: over or aborted */
+    struct hf_remote_exchange *post; /* NULL: over or aborted */
     struct hf_fetch *fetch;
     struct hf_sse *sse; /* the answer is a stream of events */
     struct hf_buf body; /* else it is one message */
@@ -65,7 +65,7 @@ static void on_sending(void *context)
 {
     struct exchange *exchange = context;
     struct hf_shell *shell = exchange->distant->shell;
-    hf_post_sending(exchange->post, hf_shell_time(shell));
+    hf_remote_exchange_sending(exchange->post, hf_shell_time(shell));
     hf_shell_pump(shell);
 }
 
@@ -141,8 +141,9 @@ static void on_head(void *context, int status)
     if (is_stream) /* with an error status it may still be the answer */
         exchange->sse = hf_sse_new(exchange->distant->message_max);
     exchange->retry_after_ms = retry_after(exchange->fetch);
-    hf_post_head(exchange->post, status, is_stream,
-                 hf_fetch_header(exchange->fetch, "mcp-session-id"), hf_shell_time(shell));
+    hf_remote_exchange_head(exchange->post, status, is_stream,
+                            hf_fetch_header(exchange->fetch, "mcp-session-id"),
+                            hf_shell_time(shell));
     hf_shell_pump(shell);
 }
 
@@ -150,7 +151,8 @@ static void take_endpoint(struct exchange *exchange, struct hf_span where)
 {
     char *url = elsewhere(exchange->distant, where);
     if (url)
-        hf_post_endpoint(exchange->post, hf_span_of(url), hf_shell_time(exchange->distant->shell));
+        hf_remote_exchange_endpoint(exchange->post, hf_span_of(url),
+                                    hf_shell_time(exchange->distant->shell));
     hf_free(url);
 }
 
@@ -158,11 +160,11 @@ static void take_event(struct exchange *exchange, const struct hf_sse_event *eve
 {
     struct hf_shell *shell = exchange->distant->shell;
     if (event->id.p || event->retry_ms >= 0)
-        hf_post_mark(exchange->post, event->id, event->retry_ms);
+        hf_remote_exchange_event(exchange->post, event->id, event->retry_ms);
     if (hf_span_is(event->name, "endpoint"))
         take_endpoint(exchange, event->data);
     else if (event->data.n)
-        hf_post_message(exchange->post, event->data, hf_shell_time(shell));
+        hf_remote_exchange_message(exchange->post, event->data, hf_shell_time(shell));
 }
 
 static void take_events(struct exchange *exchange, struct hf_span bytes)
@@ -174,7 +176,8 @@ static void take_events(struct exchange *exchange, struct hf_span bytes)
         case HF_SSE_NONE: return;
         case HF_SSE_EVENT: take_event(exchange, &event); break;
         case HF_SSE_OVER:
-            hf_post_message_over(exchange->post, hf_sse_over(exchange->sse), hf_shell_time(shell));
+            hf_remote_exchange_message_oversized(exchange->post, hf_sse_over(exchange->sse),
+                                                 hf_shell_time(shell));
             break;
         }
         hf_shell_pump(shell);
@@ -228,9 +231,9 @@ static void take_rest(struct exchange *exchange, bool is_whole)
     else if (exchange->is_error)
         return;
     else if (is_whole && exchange->is_over_limit)
-        hf_post_message_over(exchange->post, &exchange->skim, now);
+        hf_remote_exchange_message_oversized(exchange->post, &exchange->skim, now);
     else if (body.n && (is_whole || hf_json_is_complete(body)))
-        hf_post_message(exchange->post, body, now);
+        hf_remote_exchange_message(exchange->post, body, now);
 }
 
 /* The server says no more and does not end what it said either. If that is the answer, the call has
@@ -243,7 +246,8 @@ static void take_still(struct exchange *exchange)
                                 : hf_json_is_complete(body) ? body
                                                             : HF_SPAN("");
     exchange->heard_ms = 0;
-    if (exchange->is_over_limit || text.n == 0 || !hf_post_is_answer(exchange->post, text))
+    if (exchange->is_over_limit || text.n == 0 ||
+        !hf_remote_exchange_is_answer(exchange->post, text))
         return;
     exchange->is_told = !exchange->sse;
     take_rest(exchange, true);
@@ -291,7 +295,7 @@ static struct hf_body body_of(const struct exchange *exchange, const struct hf_f
 static void move(struct exchange *exchange)
 {
     struct hf_distant *distant = exchange->distant;
-    struct hf_post *post = exchange->post;
+    struct hf_remote_exchange *post = exchange->post;
     hf_free(distant->url);
     distant->url = exchange->moved_to;
     distant->moves++;
@@ -313,7 +317,7 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     exchange->fetch = NULL;
     if (!exchange->is_told)
         take_rest(exchange, end->is_whole);
-    struct hf_post_end over = {
+    struct hf_remote_exchange_end over = {
         .sent = end->sent,
         .status = end->status,
         .is_whole = end->is_whole,
@@ -323,12 +327,12 @@ static void on_over(void *context, const struct hf_fetch_end *end)
     /* its message may have been the last word: then nobody is left to be told of the end */
     hf_shell_pump(shell);
     if (exchange->post) {
-        struct hf_post *post = exchange->post;
+        struct hf_remote_exchange *post = exchange->post;
         exchange->post = NULL;
-        if (!hf_post_is_answered(post))
+        if (!hf_remote_exchange_is_answered(post))
             over.body = body_of(exchange, fetch);
-        hf_post_set_shell(post, NULL);
-        hf_post_over(post, &over, now);
+        hf_remote_exchange_set_shell(post, NULL);
+        hf_remote_exchange_ended(post, &over, now);
         hf_shell_pump(shell);
     }
     end_exchange(exchange);
@@ -355,14 +359,15 @@ static void add_header(char ***headers, const char *name, struct hf_span value)
     hf_buf_done(&line);
 }
 
-static char **headers_of(const struct hf_distant *distant, const struct hf_post_request *request)
+static char **headers_of(const struct hf_distant *distant,
+                         const struct hf_remote_exchange_request *request)
 {
     char **headers = hf_strings_copy(distant->headers);
     add_header(&headers, "Accept-Encoding", HF_SPAN("identity")); /* without it any would do */
-    if (request->verb == HF_POST_MESSAGE) {
+    if (request->kind == HF_EXCHANGE_MESSAGE) {
         add_header(&headers, "Content-Type", HF_SPAN("application/json"));
         add_header(&headers, "Accept", HF_SPAN("application/json, text/event-stream"));
-    } else if (request->verb != HF_POST_GOODBYE) {
+    } else if (request->kind != HF_EXCHANGE_DELETE) {
         add_header(&headers, "Accept", HF_SPAN("text/event-stream"));
     }
     for (struct hf_span left = request->headers; left.n;) {
@@ -376,16 +381,16 @@ static char **headers_of(const struct hf_distant *distant, const struct hf_post_
     return headers;
 }
 
-void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
+void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post)
 {
     static const enum hf_verb verbs[] = {
-        [HF_POST_MESSAGE] = HF_VERB_POST,
-        [HF_POST_LISTEN] = HF_VERB_GET,
-        [HF_POST_RESUME] = HF_VERB_GET,
-        [HF_POST_GOODBYE] = HF_VERB_DELETE,
+        [HF_EXCHANGE_MESSAGE] = HF_VERB_POST,
+        [HF_EXCHANGE_STREAM] = HF_VERB_GET,
+        [HF_EXCHANGE_RESUME] = HF_VERB_GET,
+        [HF_EXCHANGE_DELETE] = HF_VERB_DELETE,
     };
-    struct hf_post_request request;
-    hf_post_request(post, &request);
+    struct hf_remote_exchange_request request;
+    hf_remote_exchange_request(post, &request);
     struct exchange *exchange = hf_new(struct exchange);
     hf_link_init(&exchange->flush.link);
     hf_list_push(&distant->exchanges, &exchange->link);
@@ -394,11 +399,11 @@ void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
     exchange->retry_after_ms = -1;
     exchange->may_move = request.may_repeat && !request.endpoint.p && distant->moves < MOVES_MAX;
     hf_buf_init(&exchange->body, distant->message_max);
-    hf_post_set_shell(post, exchange);
+    hf_remote_exchange_set_shell(post, exchange);
     char **headers = headers_of(distant, &request);
     char *endpoint = request.endpoint.p ? hf_span_dup(request.endpoint) : NULL;
     const struct hf_fetch_spec spec = {
-        .verb = verbs[request.verb],
+        .verb = verbs[request.kind],
         .url = endpoint ? endpoint : distant->url,
         .headers = (const char *const *)headers,
         .body = request.pieces,
@@ -410,9 +415,9 @@ void hf_distant_post(struct hf_distant *distant, struct hf_post *post)
     hf_strings_free(headers);
 }
 
-void hf_distant_abort(struct hf_post *post)
+void hf_distant_abort(struct hf_remote_exchange *post)
 {
-    struct exchange *exchange = hf_post_shell(post);
+    struct exchange *exchange = hf_remote_exchange_shell(post);
     if (!exchange || !exchange->post)
         return;
     if (!exchange->fetch) { /* its last bytes are being taken: on_over lets go of it */
@@ -452,7 +457,7 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
     if (distant->peer)
         hf_runtime_started(runtime, 0, hf_shell_time(shell));
     else
-        hf_runtime_no_exec(runtime, err.text, hf_shell_time(shell));
+        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
     return distant;
 }
 

@@ -17,8 +17,8 @@ struct hf_distant;
 struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
                                     struct hf_runtime *runtime,
                                     const struct hf_server_config *config, size_t message_max);
-void hf_distant_post(struct hf_distant *distant, struct hf_post *post);
-void hf_distant_abort(struct hf_post *post);
+void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post);
+void hf_distant_abort(struct hf_remote_exchange *post);
 void hf_distant_free(struct hf_distant *distant); /* NULL accepted */
 
 #endif

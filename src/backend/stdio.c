@@ -61,7 +61,7 @@ static void on_exec_failed(void *context, int error, const char *what)
     struct hf_child *child = context;
     char why[200];
     (void)snprintf(why, sizeof why, "%s: %s", what, strerror(error));
-    hf_runtime_no_exec(child->runtime, why, hf_shell_time(child->shell));
+    hf_runtime_not_started(child->runtime, why, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
@@ -111,7 +111,7 @@ static void take_lines(struct hf_child *child, bool is_end)
         case HF_LINE_NONE: return;
         case HF_LINE_WHOLE: hf_runtime_line(child->runtime, line, now); break;
         case HF_LINE_OVER:
-            hf_runtime_line_over(child->runtime, hf_lines_over(&child->out_lines), now);
+            hf_runtime_line_oversized(child->runtime, hf_lines_over(&child->out_lines), now);
             break;
         }
         hf_shell_pump(child->shell);
@@ -143,7 +143,7 @@ static void on_stdout(void *context, unsigned events)
         if (!child->out_watch)
             return;
         stop_watching(&child->out_watch);
-        hf_runtime_silent(child->runtime, hf_shell_time(child->shell));
+        hf_runtime_eof(child->runtime, hf_shell_time(child->shell));
         hf_shell_pump(child->shell);
     }
 }
@@ -247,7 +247,7 @@ static void steal(struct hf_child *child)
     char *bytes = NULL;
     const ssize_t n = child->proc ? hf_proc_steal(child->proc, &bytes) : 0;
     const struct hf_span taken = { bytes, n > 0 ? (size_t)n : 0 };
-    hf_runtime_stolen(child->runtime, n < 0 ? NULL : &taken, hf_shell_time(child->shell));
+    hf_runtime_taken_back(child->runtime, n < 0 ? NULL : &taken, hf_shell_time(child->shell));
     hf_free(bytes);
 }
 
@@ -255,7 +255,7 @@ void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
 {
     switch (effect) {
     case HF_DO_WRITE: hf_shell_flush_later(child->shell, &child->flush); break;
-    case HF_DO_STEAL:
+    case HF_DO_TAKE_BACK:
         child->is_frozen = true;
         if (child->in_watch)
             hf_watch_set(child->in_watch, 0);
@@ -324,7 +324,7 @@ struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runti
     if (child->proc)
         watch_all(child);
     else
-        hf_runtime_no_exec(runtime, err.text, hf_shell_time(shell));
+        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
     hf_env_free(env);
     hf_free(argv);
     return child;

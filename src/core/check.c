@@ -2,7 +2,17 @@
 #include "core/check.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/bridge/legacy_input.h"
+#include "core/bridge/park.h"
+#include "core/machine/slot.h"
+#include "core/remote/exchange.h"
+#include "core/remote/refusal.h"
+#include "core/remote/remote.h"
+#include "core/server/server_request.h"
+#include "core/settings.h"
+#include "core/state/engine_state.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
 struct check {
     const struct hf_engine *engine;
@@ -70,36 +80,37 @@ static void check_call_table(struct check *c)
                (unsigned long long)c->bytes);
 }
 
-static void check_posts(struct check *c, const struct hf_runtime *runtime)
+static void check_exchanges(struct check *c, const struct hf_runtime *runtime)
 {
     size_t told = 0, notes = 0;
-    const struct hf_post *post;
-    HF_LIST_EACH (post, &runtime->remote->posts, struct hf_post, link) {
-        c->timers += armed(&post->timer);
-        told += post->owned_length;
-        if (!post->is_begun && !post->timer.at_ms)
-            broken(c, 1, "a post is neither under way nor to be resumed");
-        const bool is_note = post->verb == HF_POST_MESSAGE && !post->call;
-        notes += post->owned != NULL;
-        if (is_note && !post->timer.at_ms && post != runtime->remote->initialized)
+    const struct hf_remote_exchange *exchange;
+    HF_LIST_EACH (exchange, &runtime->remote->exchanges, struct hf_remote_exchange, link) {
+        c->timers += armed(&exchange->timer);
+        told += exchange->owned_length;
+        if (!exchange->is_begun && !exchange->timer.at_ms)
+            broken(c, 1, "an exchange is neither under way nor to be resumed");
+        const bool is_note = exchange->kind == HF_EXCHANGE_MESSAGE && !exchange->call;
+        notes += exchange->owned != NULL;
+        if (is_note && !exchange->timer.at_ms && exchange != runtime->remote->initialized)
             broken(c, 12, "nothing bounds how long a message may take");
-        if (post->call && (post->call->post != post || post->call->runtime != runtime))
-            broken(c, 0, "a post has a call that is elsewhere");
+        if (exchange->call &&
+            (exchange->call->exchange != exchange || exchange->call->runtime != runtime))
+            broken(c, 0, "an exchange has a call that is elsewhere");
     }
     if (told != runtime->unsent_bytes || notes != runtime->unsent_count)
-        broken(c, 12, "told_bytes is %zu, and posts hold %zu", runtime->unsent_bytes, told);
+        broken(c, 12, "told_bytes is %zu, and exchanges hold %zu", runtime->unsent_bytes, told);
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
     /* one that was replaced meanwhile needs no session: its calls may wait for that of the next */
     const bool renews = hf_runtime_is_renewing(runtime) && runtime == runtime->slot->current;
     if ((is_starting || renews) && !runtime->is_frozen &&
         !runtime->client.at_ms && /* its client has not said `initialized` */
-        hf_list_empty(&runtime->remote->posts))
+        hf_list_empty(&runtime->remote->exchanges))
         broken(c, 8, "a remote server is being greeted, and nothing is under way");
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         const struct hf_remote *remote = runtime->remote;
-        const bool is_awaited = call->post || call->refusal || runtime->is_older_transport;
+        const bool is_awaited = call->exchange || call->refusal || runtime->is_older_transport;
         if (call->refusal && !call->refusal->waits && !remote->known.call && !remote->stranger.call)
             broken(c, 1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
@@ -130,7 +141,7 @@ static void check_runtime(struct check *c, const struct hf_runtime *runtime)
     }
     if (runtime->remote) {
         c->timers += armed(&runtime->remote->listen_again);
-        check_posts(c, runtime);
+        check_exchanges(c, runtime);
     }
     if (runtime->holds & HF_HOLD_CORRECTION && runtime == runtime->slot->current &&
         !runtime->listing[HF_PART_TOOLS].building)

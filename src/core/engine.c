@@ -1,6 +1,30 @@
 /* engine.c - the engine's frame: effects, notes, time, graves. See engine.h. */
+#include "core/engine.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/bridge/park.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/client/audience.h"
+#include "core/client/tasks.h"
+#include "core/inbox/choose_client.h"
+#include "core/inbox/session.h"
+#include "core/machine/stats.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/remote/session.h"
+#include "core/reviews.h"
+#include "core/server/era_probe.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/server/liveness.h"
+#include "core/server/pipe.h"
+#include "core/server/runtime.h"
+#include "core/server/server.h"
+#include "core/server/slot.h"
+#include "core/settings.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/upstream.h"
 
 /* A call and its text, if that is of the usual length; as many as a busy client has in flight. */
 enum { CALL_BLOCK_SIZE = 2048, CALL_BLOCKS_MAX = 128 };
@@ -10,7 +34,8 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     struct hf_engine *engine = hf_new(struct hf_engine);
     engine->limits = *limits;
     engine->random = seed ? seed : 1;
-    engine->remote_transport = &hf_remote_transport;
+    engine->transports[false] = &hf_pipe_transport;
+    engine->transports[true] = &hf_remote_transport;
     engine->bridge = &hf_bridge_ops;
     engine->host = &hf_call_host;
     hf_link_init(&engine->servers);
@@ -87,24 +112,23 @@ uint64_t hf_engine_next_ms(const struct hf_engine *engine)
 
 static void fire(struct hf_timer *timer)
 {
-    const enum hf_timer_kind kind = (enum hf_timer_kind)timer->kind;
-    switch (kind) {
+    switch ((enum hf_timer_kind)timer->kind) {
     case HF_TIMER_CALL: hf_call_timer(timer->owner); break;
     case HF_TIMER_DUE: hf_slot_due(timer->owner); break;
     case HF_TIMER_EXTRA: hf_slot_waited_for(timer->owner); break;
     case HF_TIMER_IDLE: hf_slot_idle(timer->owner); break;
     case HF_TIMER_RELIST: hf_slot_relist(timer->owner); break;
-    case HF_TIMER_STAY:
-    case HF_TIMER_START:
-    case HF_TIMER_EOF:
-    case HF_TIMER_CHECK:
-    case HF_TIMER_HOLD:
-    case HF_TIMER_STALL:
-    case HF_TIMER_ERA_PROBE:
-    case HF_TIMER_INITIALIZED: hf_runtime_timer(timer->owner, kind); break;
+    case HF_TIMER_STAY: hf_runtime_stay_timer(timer->owner); break;
+    case HF_TIMER_START: hf_runtime_start_timer(timer->owner); break;
+    case HF_TIMER_EOF: hf_runtime_eof_timer(timer->owner); break;
+    case HF_TIMER_CHECK: hf_check_timer(timer->owner); break;
+    case HF_TIMER_HOLD: hf_check_waited(timer->owner); break;
+    case HF_TIMER_STALL: hf_stall_timer(timer->owner); break;
+    case HF_TIMER_ERA_PROBE: hf_era_probe_timer(timer->owner); break;
+    case HF_TIMER_INITIALIZED: hf_handshake_client_ready(timer->owner); break;
     case HF_TIMER_UPSTREAM: hf_upstream_timer(timer->owner); break;
     case HF_TIMER_SERVER_STREAM: hf_remote_open_stream(timer->owner); break;
-    case HF_TIMER_EXCHANGE: hf_post_timer(timer->owner); break;
+    case HF_TIMER_EXCHANGE: hf_remote_exchange_timer(timer->owner); break;
     case HF_TIMER_DRAIN: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;
     case HF_TIMER_SERVER_REQUEST: hf_choose_client_timer(timer->owner); break;

@@ -24,29 +24,29 @@
 #include "wire/json.h"
 
 struct hf_engine;
-struct hf_server;  /* one configured backend; stays while configured */
-struct hf_runtime; /* one live connection to it */
-struct hf_session; /* one client */
-struct hf_post;    /* one HTTP exchange of a runtime with its remote server */
-struct hf_policy;  /* what some clients may see and use */
+struct hf_server;          /* one configured backend; stays while configured */
+struct hf_runtime;         /* one live connection to it */
+struct hf_session;         /* one client */
+struct hf_remote_exchange; /* one HTTP exchange of a runtime with its remote server */
+struct hf_policy;          /* what some clients may see and use */
 
 /* ---- effects ---- */
 
 enum hf_effect_kind {
     HF_DO_SPAWN,       /* start the server of `runtime` */
     HF_DO_WRITE,       /* `runtime` has bytes to write: hf_runtime_gather, then hf_runtime_wrote */
-    HF_DO_STEAL,       /* take back what `runtime` did not read, then hf_runtime_stolen */
+    HF_DO_TAKE_BACK,   /* take back what `runtime` did not read, then hf_runtime_taken_back */
     HF_DO_CLOSE_STDIN, /* of `runtime` */
     HF_DO_TERM,
     HF_DO_KILL,
-    HF_DO_RELEASE,       /* nothing of `runtime` is left: free what the shell has of it */
-    HF_DO_SEND,          /* one message to `session`: the pieces, in order */
-    HF_DO_POST,          /* begin the exchange `post` with a remote server */
-    HF_DO_ABORT,         /* end it: nobody waits for it, and nothing of it is to be told */
-    HF_DO_HANG_UP,       /* a remote `runtime` is over: say hf_runtime_hung_up */
-    HF_DO_NOTE,          /* something worth a log line: `note` */
-    HF_DO_FORGET_SERVER, /* `server` was removed and is gone: free what the shell has of it */
-    HF_DO_ASK_LEAVE,     /* a call waits at `seam`: hf_engine_give_leave with `ticket` */
+    HF_DO_RELEASE,        /* nothing of `runtime` is left: free what the shell has of it */
+    HF_DO_SEND,           /* one message to `session`: the pieces, in order */
+    HF_DO_EXCHANGE,       /* begin `exchange` with a remote server */
+    HF_DO_ABORT_EXCHANGE, /* end it: nobody waits for it, and nothing of it is to be told */
+    HF_DO_DISCONNECT,     /* a remote `runtime` is over: say hf_runtime_disconnected */
+    HF_DO_NOTE,           /* something worth a log line: `note` */
+    HF_DO_FORGET_SERVER,  /* `server` was removed and is gone: free what the shell has of it */
+    HF_DO_ASK_LEAVE,      /* a call waits at `seam`: hf_engine_give_leave with `ticket` */
 };
 
 /* Where a call can be made to wait for somebody else. */
@@ -72,7 +72,7 @@ struct hf_effect {
     struct hf_runtime *runtime;
     struct hf_session *session;
     struct hf_server *server;
-    struct hf_post *post;
+    struct hf_remote_exchange *exchange;
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
     /* HF_DO_SEND */
@@ -197,17 +197,18 @@ uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
 enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime);
 
 void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now);
-void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, struct hf_now now);
+void hf_runtime_not_started(struct hf_runtime *runtime, const char *why, struct hf_now now);
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now);
-void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
-                          struct hf_now now);
+void hf_runtime_line_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                               struct hf_now now);
 void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now); /* once per read */
 void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line);
-void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now); /* EOF of its stdout */
+void hf_runtime_eof(struct hf_runtime *runtime, struct hf_now now); /* EOF of its stdout */
 void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_now now);
 void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now);
 /* NULL: it could not be done. */
-void hf_runtime_stolen(struct hf_runtime *runtime, const struct hf_span *taken, struct hf_now now);
+void hf_runtime_taken_back(struct hf_runtime *runtime, const struct hf_span *taken,
+                           struct hf_now now);
 /* What is to be written next, never more than `max` spans; none once the runtime is frozen. */
 size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans, size_t max);
 void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now);
@@ -216,15 +217,15 @@ bool hf_runtime_is_owed(const struct hf_runtime *runtime);
 
 /* ---- remote servers: one exchange for each message ---- */
 
-enum hf_post_verb {
-    HF_POST_MESSAGE, /* POST of one message */
-    HF_POST_LISTEN,  /* GET: the stream on which a server speaks of itself */
-    HF_POST_RESUME,  /* GET: the rest of a stream that was cut */
-    HF_POST_GOODBYE, /* DELETE of the session */
+enum hf_remote_exchange_kind {
+    HF_EXCHANGE_MESSAGE, /* POST of one message */
+    HF_EXCHANGE_STREAM,  /* GET: the stream on which a server speaks of itself */
+    HF_EXCHANGE_RESUME,  /* GET: the rest of a stream that was cut */
+    HF_EXCHANGE_DELETE,  /* DELETE of the session */
 };
 
-struct hf_post_request { /* good while HF_DO_POST is performed */
-    enum hf_post_verb verb;
+struct hf_remote_exchange_request { /* good while HF_DO_EXCHANGE is performed */
+    enum hf_remote_exchange_kind kind;
     struct hf_span endpoint;      /* p NULL: the URL of the config */
     struct hf_span session_id;    /* p NULL: none */
     struct hf_span version;       /* of the protocol; p NULL: not agreed on yet */
@@ -234,27 +235,35 @@ struct hf_post_request { /* good while HF_DO_POST is performed */
     unsigned piece_count;
     struct hf_span pieces[HF_PIECES_MAX];
 };
-void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request);
-struct hf_runtime *hf_post_runtime(const struct hf_post *post);
-bool hf_post_is_answered(const struct hf_post *post); /* its end says nothing more */
+void hf_remote_exchange_request(const struct hf_remote_exchange *exchange,
+                                struct hf_remote_exchange_request *ret_request);
+struct hf_runtime *hf_remote_exchange_runtime(const struct hf_remote_exchange *exchange);
+bool hf_remote_exchange_is_answered(
+    const struct hf_remote_exchange *exchange); /* its end says nothing more */
 /* Whether `text`, of which nobody can tell that it is all, answers what was posted. */
-bool hf_post_is_answer(struct hf_post *post, struct hf_span text);
-void *hf_post_shell(const struct hf_post *post);
-void hf_post_set_shell(struct hf_post *post, void *shell);
+bool hf_remote_exchange_is_answer(struct hf_remote_exchange *exchange, struct hf_span text);
+void *hf_remote_exchange_shell(const struct hf_remote_exchange *exchange);
+void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *shell);
 
-/* A remote runtime can be used: hf_runtime_started with pid 0. What the shell then sees of a post,
- * in this order; after OVER, and after HF_DO_ABORT, the post is no more. */
-void hf_post_sending(struct hf_post *post, struct hf_now now); /* from now on bytes may leave us */
-void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
-                  struct hf_now now); /* session_id.p NULL: none given */
+/* A remote runtime can be used: hf_runtime_started with pid 0. What the shell then sees of a
+ * exchange, in this order; after ENDED, and after HF_DO_ABORT_EXCHANGE, the exchange is no more. */
+void hf_remote_exchange_sending(struct hf_remote_exchange *exchange,
+                                struct hf_now now); /* from now on bytes may leave us */
+void hf_remote_exchange_head(struct hf_remote_exchange *exchange, int status, bool is_stream,
+                             struct hf_span session_id,
+                             struct hf_now now); /* session_id.p NULL: none given */
 /* Not for the body of an answer with an error status, which is told when it is over. */
-void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now);
-void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now);
+void hf_remote_exchange_message(struct hf_remote_exchange *exchange, struct hf_span text,
+                                struct hf_now now);
+void hf_remote_exchange_message_oversized(struct hf_remote_exchange *exchange,
+                                          const struct hf_json_skim *skim, struct hf_now now);
 /* The stream can be resumed from here; retry_ms -1: the server did not say when. */
-void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms);
+void hf_remote_exchange_event(struct hf_remote_exchange *exchange, struct hf_span event_id,
+                              int64_t retry_ms);
 /* HTTP+SSE: where messages are to be sent; already made absolute, and of the same origin. */
-void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now now);
-struct hf_post_end {
+void hf_remote_exchange_endpoint(struct hf_remote_exchange *exchange, struct hf_span url,
+                                 struct hf_now now);
+struct hf_remote_exchange_end {
     enum hf_sent sent;
     int status;             /* 0: no whole head came */
     bool is_whole;          /* the answer came to its end, as far as HTTP can tell */
@@ -262,8 +271,9 @@ struct hf_post_end {
     const char *why;        /* for people, if it is not whole */
     struct hf_body body;    /* of what was no stream of events, or came with an error status */
 };
-void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now);
-void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now);
+void hf_remote_exchange_ended(struct hf_remote_exchange *exchange,
+                              const struct hf_remote_exchange_end *end, struct hf_now now);
+void hf_runtime_disconnected(struct hf_runtime *runtime, struct hf_now now);
 
 /* ---- clients ---- */
 
@@ -309,18 +319,19 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct h
 /* The protocol version of its initialize as it was answered; NULL before that. */
 const char *hf_session_version(const struct hf_session *session);
 bool hf_version_is_known(struct hf_span version); /* one that an initialize can agree on */
-void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
-                             struct hf_now now);
+void hf_session_message_oversized(struct hf_session *session, const struct hf_json_skim *skim,
+                                  struct hf_now now);
 /* Somebody reads the streams of that client where `via` leads again. */
 void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now now);
-/* Whether servers ask it something now; only then is hf_session_hears worth saying. */
+/* Whether servers ask it something now; only then is hf_session_set_stream worth saying. */
 bool hf_session_is_asked(const struct hf_session *session);
-enum hf_hearing {
-    HF_HEARS,          /* it has a stream open; so has every client of which nothing else is said */
-    HF_MAY_HEAR_AGAIN, /* it has not, but can come back to one */
-    HF_HEARS_NOTHING,
+enum hf_stream_state {
+    HF_STREAM_OPEN, /* it has a stream open; so has every client of which nothing else is said */
+    HF_STREAM_MAY_REOPEN, /* it has not, but can come back to one */
+    HF_STREAM_NONE,
 };
-void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struct hf_now now);
+void hf_session_set_stream(struct hf_session *session, enum hf_stream_state stream_state,
+                           struct hf_now now);
 /* It will send nothing more, but still reads: everything it asked is answered first. */
 void hf_session_finish(struct hf_session *session, struct hf_now now);
 bool hf_session_is_settled(const struct hf_session *session); /* finished, and nothing is open */

@@ -1,9 +1,9 @@
 /* outbox.c - what an event leaves behind: effects for the shell, notes for people, marks on what is
  * to be looked at again, graves. Every other file of the core may write here; nothing here calls
  * any of them. */
+#include "core/outbox.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include "core/state.h"
 
 /* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
 static const size_t draft_max = (size_t)2 << 30;
@@ -19,7 +19,7 @@ struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
     effect->runtime = NULL;
     effect->session = NULL;
     effect->server = NULL;
-    effect->post = NULL;
+    effect->exchange = NULL;
     effect->piece_count = 0;
     return effect;
 }

@@ -6,7 +6,22 @@
  * effects of the event, each once however often it was made, and until none is left. So nothing
  * that acts is ever called in the middle of something else, and what changes ten times in one event
  * is looked at once. */
-#include "core/state.h"
+#include "core/reviews.h"
+#include "core/call/queue.h"
+#include "core/call/use.h"
+#include "core/client/audience.h"
+#include "core/client/held.h"
+#include "core/client/log_level.h"
+#include "core/client/tasks.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/server/slot.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
+#include "core/subscription/list_changes.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
+#include "core/subscription/upstream.h"
 
 /* Of clients that came for it alone: nothing is left to tell them. */
 static void end_its_listeners(const struct hf_server *server)

@@ -19,25 +19,25 @@ static uint64_t now_of(const struct hf_feed *feed)
 
 /* ---- whether its client hears what servers ask ---- */
 
-static enum hf_hearing hearing_of(const struct hf_http_session *session)
+static enum hf_stream_state hearing_of(const struct hf_http_session *session)
 {
     bool may_again = session->has_listened;
     const struct hf_feed *feed;
     if (session->is_sse || session->is_modern ||
         (session->standalone && session->standalone->exchange))
-        return HF_HEARS;
+        return HF_STREAM_OPEN;
     HF_LIST_EACH (feed, &session->feeds, struct hf_feed, link) {
         if (feed->takes_events && feed->exchange)
-            return HF_HEARS;
+            return HF_STREAM_OPEN;
         may_again |= feed->is_resumable;
     }
-    return may_again ? HF_MAY_HEAR_AGAIN : HF_HEARS_NOTHING;
+    return may_again ? HF_STREAM_MAY_REOPEN : HF_STREAM_NONE;
 }
 
 static void review_hearing(struct hf_http_session *session)
 {
     if (session->core)
-        hf_session_hears(session->core, hearing_of(session), hf_shell_time(session->front->shell));
+        hf_session_set_stream(session->core, hearing_of(session), hf_shell_time(session->front->shell));
 }
 
 /* Something was said, which happens often: only one that is being asked is looked at. */

@@ -1,7 +1,7 @@
 /* modern.c - see modern.h. */
 #include "front/modern.h"
 #include "base/fold.h"
-#include "core/call/era.h"
+#include "core/machine/era.h"
 #include "core/machine/errors.h"
 #include "wire/mcp_headers.h"
 

@@ -141,7 +141,7 @@ static void take_lines(struct hf_stdio_front *front)
             (void)hf_session_message_from(front->session, line, &front->origin, now);
             break;
         case HF_LINE_OVER:
-            hf_session_message_over(front->session, hf_lines_over(&front->lines), now);
+            hf_session_message_oversized(front->session, hf_lines_over(&front->lines), now);
             break;
         }
         hf_shell_pump(front->shell);

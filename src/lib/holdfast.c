@@ -101,13 +101,16 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
 {
     switch (effect->kind) {
     case HF_DO_SPAWN: start_runtime(hf, effect->runtime); break;
-    case HF_DO_POST:
-        hf_distant_post(hf_runtime_shell(hf_post_runtime(effect->post)), effect->post);
+    case HF_DO_EXCHANGE:
+        hf_distant_post(hf_runtime_shell(hf_remote_exchange_runtime(effect->exchange)),
+                        effect->exchange);
         break;
-    case HF_DO_ABORT: hf_distant_abort(effect->post); break;
-    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, hf_shell_time(&hf->shell)); break;
+    case HF_DO_ABORT_EXCHANGE: hf_distant_abort(effect->exchange); break;
+    case HF_DO_DISCONNECT:
+        hf_runtime_disconnected(effect->runtime, hf_shell_time(&hf->shell));
+        break;
     case HF_DO_WRITE:
-    case HF_DO_STEAL:
+    case HF_DO_TAKE_BACK:
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
     case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;

@@ -379,7 +379,7 @@ static void ask_too_much(struct sim *sim, struct client *client)
     hf_json_skim_feed(&skim, hf_buf_span(&sim->message));
     TRACE(sim, "client %d says far too much, id %s", r->client, r->id);
     shell_begin(sim, NULL);
-    hf_session_message_over(client->session, &skim, at(sim->now_ms));
+    hf_session_message_oversized(client->session, &skim, at(sim->now_ms));
     shell_end(sim);
     if (r->state == OPEN && client->session && !sim->has_failed)
         sim_broken(sim, PROMISE_P12, "a message over the limit was not answered at once");

@@ -16,8 +16,8 @@ static void on_broken(void *context, unsigned promise, const char *sentence)
 static size_t check_posts(struct sim *sim, const struct hf_runtime *runtime)
 {
     size_t begun = 0;
-    const struct hf_post *post;
-    HF_LIST_EACH (post, &runtime->remote->posts, struct hf_post, link) {
+    const struct hf_remote_exchange *post;
+    HF_LIST_EACH (post, &runtime->remote->exchanges, struct hf_remote_exchange, link) {
         const struct exchange *x = post->shell;
         begun += post->is_begun;
         if (post->is_begun && (!x || x->post != post || !x->in_use))

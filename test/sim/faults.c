@@ -8,13 +8,13 @@ static const char *const verbs[] = { "message", "listen", "resume", "goodbye" };
 
 /* What no seed can show, and why. */
 static const struct {
-    enum hf_post_verb verb;
+    enum hf_remote_exchange_kind verb;
     enum fate fate;
     const char *why;
 } excuses[] = {
-    { HF_POST_LISTEN, FATE_S3XX, "only requests are redirected here" },
-    { HF_POST_RESUME, FATE_S3XX, "only requests are redirected here" },
-    { HF_POST_GOODBYE, FATE_S3XX, "only requests are redirected here" },
+    { HF_EXCHANGE_STREAM, FATE_S3XX, "only requests are redirected here" },
+    { HF_EXCHANGE_RESUME, FATE_S3XX, "only requests are redirected here" },
+    { HF_EXCHANGE_DELETE, FATE_S3XX, "only requests are redirected here" },
 };
 
 static const char *excuse_for(size_t verb, size_t fate)

@@ -90,7 +90,7 @@ enum fault { FAULTS(FAULT_ENUM) FAULT_COUNT };
     X(ABORTED, "aborted")
 #define FATE_ENUM(id, name) FATE_##id,
 enum fate { FATES(FATE_ENUM) FATE_COUNT };
-enum { VERB_COUNT = HF_POST_GOODBYE + 1 };
+enum { VERB_COUNT = HF_EXCHANGE_DELETE + 1 };
 
 #define MODERN(X) /* what modern servers, and the question which era one speaks, were met with */  \
     X(SERVERS, "servers that are modern or both")                                                  \

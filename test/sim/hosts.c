@@ -28,7 +28,7 @@ void plan(struct exchange *x, int kind, int value, uint32_t delay_ms)
 
 static struct request *request_of(struct sim *sim, const struct exchange *x)
 {
-    return x->verb == HF_POST_MESSAGE && x->is_request && x->asked.request >= 0
+    return x->verb == HF_EXCHANGE_MESSAGE && x->is_request && x->asked.request >= 0
                ? &sim->requests[x->asked.request]
                : NULL;
 }
@@ -55,22 +55,22 @@ static struct exchange *free_exchange(struct sim *sim)
     return x;
 }
 
-void exchange_begin(struct sim *sim, struct hf_post *post)
+void exchange_begin(struct sim *sim, struct hf_remote_exchange *post)
 {
-    struct hf_post_request request;
+    struct hf_remote_exchange_request request;
     struct exchange *x = free_exchange(sim);
-    hf_post_request(post, &request);
+    hf_remote_exchange_request(post, &request);
     x->post = post;
-    x->wire = hf_runtime_shell(hf_post_runtime(post));
+    x->wire = hf_runtime_shell(hf_remote_exchange_runtime(post));
     x->instance = x->wire->instance;
-    x->verb = request.verb;
+    x->verb = request.kind;
     x->retry_ms = x->retry_after_ms = -1;
     x->asked.request = -1;
-    hf_post_set_shell(post, x);
+    hf_remote_exchange_set_shell(post, x);
     post_read_head(x, &request);
     TRACE(sim, "    exchange %u begins: %s of wire %u, session %u", x->serial, verb_names[x->verb],
           x->wire->serial, x->session);
-    if (x->verb == HF_POST_MESSAGE)
+    if (x->verb == HF_EXCHANGE_MESSAGE)
         post_read_body(sim, x, &request);
     post_check(sim, x, &request);
     struct request *r = request_of(sim, x);
@@ -88,9 +88,9 @@ void exchange_begin(struct sim *sim, struct hf_post *post)
 
 /* ---- given up ---- */
 
-void exchange_abort(struct sim *sim, struct hf_post *post)
+void exchange_abort(struct sim *sim, struct hf_remote_exchange *post)
 {
-    struct exchange *x = hf_post_shell(post);
+    struct exchange *x = hf_remote_exchange_shell(post);
     if (!x || x->post != post) {
         sim_broken(sim, PROMISE_INNER, "an exchange was aborted that is not under way");
         return;
@@ -144,7 +144,8 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
         r->exchange = 0;
     const bool is_ping = x->is_request && x->method == HF_METHOD_PING;
     const bool is_refusal = !x->has_answered && x->session && !x->is_stranger &&
-                            x->verb == HF_POST_MESSAGE && (is_whole || !x->is_request || is_ping) &&
+                            x->verb == HF_EXCHANGE_MESSAGE &&
+                            (is_whole || !x->is_request || is_ping) &&
                             (x->words == WORDS_UNKNOWN || x->words == WORDS_REVISION ||
                              x->status == 404 || (is_ping && x->status >= 400 && x->status < 500));
     if (is_refusal && x->session > wire->wire.last_refused) {
@@ -156,7 +157,7 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
     if (x->is_introduction && is_of_this_session(x))
         wire->wire.is_greeting = false;
     wire->era.was_deaf |= x->is_acknowledged;
-    if (x->verb == HF_POST_LISTEN && x->status == 405) /* it has none, and is not asked again */
+    if (x->verb == HF_EXCHANGE_STREAM && x->status == 405) /* it has none, and is not asked again */
         wire->wire.has_listened = false;
 }
 
@@ -222,16 +223,16 @@ static struct hf_body body_of(const struct exchange *x, char text[BODY_MAX])
 
 static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
 {
-    struct hf_post *post = x->post;
+    struct hf_remote_exchange *post = x->post;
     char text[BODY_MAX];
     const struct hf_body body = body_of(x, text);
     if (x->is_stream && x->words == WORDS_UNKNOWN && x->status < 300) {
         TRACE(sim, "exchange %u says %s", x->serial, text);
-        shell_begin(sim, hf_post_runtime(post));
-        hf_post_message(post, body.text, at(sim->now_ms));
+        shell_begin(sim, hf_remote_exchange_runtime(post));
+        hf_remote_exchange_message(post, body.text, at(sim->now_ms));
         shell_end(sim);
     }
-    const struct hf_post_end end = {
+    const struct hf_remote_exchange_end end = {
         .body = body,
         .sent = x->sent,
         .status = x->status,
@@ -243,10 +244,10 @@ static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
           is_whole ? "whole" : "not whole");
     sim->stats->fates[x->verb][fate_of(x, is_whole)]++;
     note_end(sim, x, is_whole);
-    hf_post_set_shell(post, NULL);
+    hf_remote_exchange_set_shell(post, NULL);
     exchange_drop(sim, x);
-    shell_begin(sim, hf_post_runtime(post));
-    hf_post_over(post, &end, at(sim->now_ms));
+    shell_begin(sim, hf_remote_exchange_runtime(post));
+    hf_remote_exchange_ended(post, &end, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -277,9 +278,9 @@ static void tell_head(struct sim *sim, struct exchange *x, int status)
         wire->wire.session = x->is_at_endpoint ? 0 : x->gives;
     if (x->is_introduction && is_good && is_of_this_session(x))
         wire->wire.is_greeting = false;
-    wire->wire.has_listened |= x->verb == HF_POST_LISTEN && x->is_stream;
+    wire->wire.has_listened |= x->verb == HF_EXCHANGE_STREAM && x->is_stream;
     shell_begin(sim, wire->runtime);
-    hf_post_head(x->post, status, x->is_stream, session, at(sim->now_ms));
+    hf_remote_exchange_head(x->post, status, x->is_stream, session, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -289,7 +290,7 @@ static void tell_mark(struct sim *sim, struct exchange *x)
     (void)snprintf(id, sizeof id, "%u-%u-%u", x->instance->host.incarnation, x->stream,
                    ++x->stream_event);
     TRACE(sim, "exchange %u: event %s, retry %d", x->serial, id, (int)x->retry_ms);
-    hf_post_mark(x->post, hf_span_of(id), x->retry_ms);
+    hf_remote_exchange_event(x->post, hf_span_of(id), x->retry_ms);
 }
 
 /* Every line that lies in its wire's `out`, as a message of its own. */
@@ -313,7 +314,7 @@ static void tell_messages(struct sim *sim, struct exchange *x)
                       x->status < 300 ? hf_buf_span(&sim->scratch) : HF_SPAN(""));
         if (x->is_stream && x->stream && chance(sim, 50))
             tell_mark(sim, x);
-        hf_post_message(x->post, hf_buf_span(&sim->scratch), at(sim->now_ms));
+        hf_remote_exchange_message(x->post, hf_buf_span(&sim->scratch), at(sim->now_ms));
         shell_end(sim);
         update_after(sim);
     }
@@ -381,7 +382,7 @@ static void tell_oversize(struct sim *sim, struct exchange *x)
     x->has_answered = true;
     wire->listed_badly |= x->asked.what == SAY_LIST;
     shell_begin(sim, wire->runtime);
-    hf_post_message_over(x->post, &skim, at(sim->now_ms));
+    hf_remote_exchange_message_oversized(x->post, &skim, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -443,7 +444,7 @@ static void connect_or_not(struct sim *sim, struct exchange *x)
     x->phase = TO_SEND;
     x->wake_ms = sim->now_ms + (!sim->is_calm && chance(sim, 20) ? below(sim, 200) : 0);
     shell_begin(sim, x->wire->runtime);
-    hf_post_sending(x->post, at(sim->now_ms));
+    hf_remote_exchange_sending(x->post, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -509,7 +510,7 @@ static void do_step(struct sim *sim, struct exchange *x, struct step step)
         (void)snprintf(url, sizeof url, "http://h/m?s=session-%u", x->gives);
         TRACE(sim, "exchange %u: endpoint %s", x->serial, url);
         shell_begin(sim, x->wire->runtime);
-        hf_post_endpoint(x->post, hf_span_of(url), at(sim->now_ms));
+        hf_remote_exchange_endpoint(x->post, hf_span_of(url), at(sim->now_ms));
         shell_end(sim);
         break;
     }
@@ -534,7 +535,7 @@ static void go_on(struct sim *sim, struct exchange *x)
     } else if (x->post) {
         x->phase = OPEN_STREAM;
         x->wake_ms =
-            x->instance->host.is_older && x->verb == HF_POST_LISTEN ? sim->now_ms : UINT64_MAX;
+            x->instance->host.is_older && x->verb == HF_EXCHANGE_STREAM ? sim->now_ms : UINT64_MAX;
     } else {
         exchange_drop(sim, x);
     }
@@ -566,7 +567,8 @@ void exchange_act(struct sim *sim, struct exchange *x)
     switch (x->phase) {
     case TO_CONNECT: connect_or_not(sim, x); break;
     case TO_SEND:
-        if (x->post && chance(sim, x->instance->host.net * (x->verb == HF_POST_RESUME ? 5u : 1u)))
+        if (x->post &&
+            chance(sim, x->instance->host.net * (x->verb == HF_EXCHANGE_RESUME ? 5u : 1u)))
             fail_on_the_way(sim, x);
         else
             reach(sim, x);
@@ -580,7 +582,7 @@ struct exchange *exchange_stream_of(struct sim *sim, const struct child *wire)
 {
     for (unsigned i = 0; i < sim->exchange_top; i++) {
         struct exchange *x = &sim->exchanges[i];
-        if (x->in_use && x->post && x->wire == wire && x->verb == HF_POST_LISTEN &&
+        if (x->in_use && x->post && x->wire == wire && x->verb == HF_EXCHANGE_STREAM &&
             x->phase == OPEN_STREAM)
             return x;
     }

@@ -128,7 +128,7 @@ static struct exchange *any_stream(struct sim *sim, const struct instance *insta
     for (unsigned i = 0; i < sim->exchange_top; i++) {
         struct exchange *x = &sim->exchanges[i];
         if (x->in_use && x->post && x->instance == instance &&
-            (x->verb == HF_POST_LISTEN || modern_is_listening(x)) && x->phase == OPEN_STREAM &&
+            (x->verb == HF_EXCHANGE_STREAM || modern_is_listening(x)) && x->phase == OPEN_STREAM &&
             below(sim, ++seen) == 0)
             chosen = x;
     }
@@ -189,7 +189,7 @@ void host_meddle(struct sim *sim, struct instance *instance)
 /* What would never have ended does. */
 static void end_well(struct sim *sim, struct exchange *x)
 {
-    if (x->phase >= AT_SERVER && x->verb != HF_POST_LISTEN && !modern_is_listening(x) &&
+    if (x->phase >= AT_SERVER && x->verb != HF_EXCHANGE_STREAM && !modern_is_listening(x) &&
         !has_step(x, STEP_OVER)) {
         struct host *host = &x->instance->host;
         if (x->method == HF_METHOD_INITIALIZE && host->gives_sessions && !x->gives)
@@ -225,7 +225,7 @@ void hosts_become_sane(struct sim *sim)
     /* A call whose exchange was lost waits for its answer as long as such a stream lives. */
     for (unsigned i = 0; i < sim->exchange_top && !sim->has_failed; i++) {
         struct exchange *x = &sim->exchanges[i];
-        if (x->in_use && x->post && x->verb == HF_POST_LISTEN && x->phase == OPEN_STREAM &&
+        if (x->in_use && x->post && x->verb == HF_EXCHANGE_STREAM && x->phase == OPEN_STREAM &&
             x->instance->host.is_older)
             end_stream(sim, x, chance(sim, 50));
     }

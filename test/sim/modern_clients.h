@@ -7,7 +7,7 @@
 #ifndef HF_TEST_SIM_MODERN_CLIENTS_H
 #define HF_TEST_SIM_MODERN_CLIENTS_H
 
-#include "core/state.h"
+#include "core/engine.h"
 
 struct child;
 struct client;

@@ -39,7 +39,7 @@ static void check_headers(struct sim *sim, const struct hf_msg *msg, struct hf_s
 }
 
 void modern_read_post(struct sim *sim, struct exchange *x, const struct hf_msg *msg,
-                      const struct hf_post_request *request)
+                      const struct hf_remote_exchange_request *request)
 {
     struct child *wire = x->wire;
     const int key = key_of(msg->text);

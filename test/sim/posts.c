@@ -1,7 +1,8 @@
 /* posts.c - what leaves us for remote servers, read and held against what each was told before. */
 #include "sim.h"
 
-void post_read_body(struct sim *sim, struct exchange *x, const struct hf_post_request *request)
+void post_read_body(struct sim *sim, struct exchange *x,
+                    const struct hf_remote_exchange_request *request)
 {
     struct hf_msg msg;
     struct hf_err err;
@@ -43,7 +44,7 @@ static void read_session(struct exchange *x, const char *id)
     x->session = x->is_stranger ? STRANGER : (unsigned)atoi(id + 8);
 }
 
-void post_read_head(struct exchange *x, const struct hf_post_request *request)
+void post_read_head(struct exchange *x, const struct hf_remote_exchange_request *request)
 {
     char text[64];
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(request->session_id));
@@ -86,10 +87,11 @@ static bool is_its_session(const struct sim *sim, const struct exchange *x)
     return false;
 }
 
-void post_check(struct sim *sim, struct exchange *x, const struct hf_post_request *request)
+void post_check(struct sim *sim, struct exchange *x,
+                const struct hf_remote_exchange_request *request)
 {
     const struct child *wire = x->wire;
-    if (x->verb != HF_POST_MESSAGE && wire->era.is_modern && !wire->era.was_greeted)
+    if (x->verb != HF_EXCHANGE_MESSAGE && wire->era.is_modern && !wire->era.was_greeted)
         sim_broken(sim, PROMISE_INNER, "a modern server knows no %s", verb_names[x->verb]);
     if (x->is_request && x->method == HF_METHOD_INITIALIZE) {
         check_hello(sim, x);
@@ -102,7 +104,7 @@ void post_check(struct sim *sim, struct exchange *x, const struct hf_post_reques
         return;
     }
     if (x->verb ==
-        HF_POST_RESUME) /* of the session under which it was asked, whatever came since */
+        HF_EXCHANGE_RESUME) /* of the session under which it was asked, whatever came since */
         return;
     if (x->is_stranger && !(x->is_request && x->method == HF_METHOD_PING))
         sim_broken(sim, PROMISE_P5, "something but a ping goes under a session that is made up");
@@ -113,6 +115,6 @@ void post_check(struct sim *sim, struct exchange *x, const struct hf_post_reques
         sim_broken(sim, PROMISE_P5, "something is asked before the server was greeted");
     if (wire->wire.has_version && !request->version.p)
         sim_broken(sim, PROMISE_INNER, "the version that was agreed on is not said");
-    if (x->verb == HF_POST_GOODBYE)
+    if (x->verb == HF_EXCHANGE_DELETE)
         host_part(&x->instance->host, x->session);
 }

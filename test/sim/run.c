@@ -153,7 +153,7 @@ static void chaos(struct sim *sim)
 static bool exchanges_rest(const struct sim *sim)
 {
     for (unsigned i = 0; i < sim->exchange_top; i++)
-        if (sim->exchanges[i].in_use && sim->exchanges[i].verb != HF_POST_LISTEN &&
+        if (sim->exchanges[i].in_use && sim->exchanges[i].verb != HF_EXCHANGE_STREAM &&
             !modern_is_listening(&sim->exchanges[i]))
             return false;
     for (unsigned i = 0; i < sim->child_top; i++) {

@@ -208,7 +208,7 @@ static bool turns_away_unknown(struct sim *sim, struct exchange *x)
     struct host *host = &x->instance->host;
     if (!x->session || host_knows(host, x->session))
         return false;
-    const bool is_quiet = host->unknown_status == 200 && x->verb == HF_POST_MESSAGE;
+    const bool is_quiet = host->unknown_status == 200 && x->verb == HF_EXCHANGE_MESSAGE;
     const int status = host->unknown_status == 200 && !is_quiet ? 404 : host->unknown_status;
     fault(sim, x,
           status == 400   ? FAULT_FORGOTTEN_400
@@ -458,15 +458,15 @@ static void serve_resume(struct sim *sim, struct exchange *x)
 void serve(struct sim *sim, struct exchange *x)
 {
     struct host *host = &x->instance->host;
-    if (x->verb != HF_POST_MESSAGE && x->instance->speaks == SPEAKS_MODERN) {
+    if (x->verb != HF_EXCHANGE_MESSAGE && x->instance->speaks == SPEAKS_MODERN) {
         serve_turn_away(sim, x, 405);
         return;
     }
     switch (x->verb) {
-    case HF_POST_MESSAGE: serve_message(sim, x); break;
-    case HF_POST_LISTEN: serve_listen(sim, x); break;
-    case HF_POST_RESUME: serve_resume(sim, x); break;
-    case HF_POST_GOODBYE:
+    case HF_EXCHANGE_MESSAGE: serve_message(sim, x); break;
+    case HF_EXCHANGE_STREAM: serve_listen(sim, x); break;
+    case HF_EXCHANGE_RESUME: serve_resume(sim, x); break;
+    case HF_EXCHANGE_DELETE:
         if (turns_away_unknown(sim, x))
             break;
         if (chance(sim, 80))

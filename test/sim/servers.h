@@ -79,7 +79,7 @@ void modern_after_exit(struct sim *sim);
 
 /* modern_servers_http.c */
 void modern_read_post(struct sim *sim, struct exchange *x, const struct hf_msg *msg,
-                      const struct hf_post_request *request);
+                      const struct hf_remote_exchange_request *request);
 bool modern_serve(struct sim *sim, struct exchange *x); /* false: in the older way */
 bool modern_is_listening(const struct exchange *x);     /* its own stream, open or not yet */
 
@@ -100,14 +100,16 @@ void host_part(struct host *host, unsigned session); /* we took leave of it */
 void host_end_session(struct host *host, unsigned session);
 
 /* posts.c */
-void post_read_head(struct exchange *x, const struct hf_post_request *request);
-void post_read_body(struct sim *sim, struct exchange *x, const struct hf_post_request *request);
-void post_check(struct sim *sim, struct exchange *x, const struct hf_post_request *request);
+void post_read_head(struct exchange *x, const struct hf_remote_exchange_request *request);
+void post_read_body(struct sim *sim, struct exchange *x,
+                    const struct hf_remote_exchange_request *request);
+void post_check(struct sim *sim, struct exchange *x,
+                const struct hf_remote_exchange_request *request);
 
 /* hosts.c */
 extern const char *const verb_names[];
-void exchange_begin(struct sim *sim, struct hf_post *post);
-void exchange_abort(struct sim *sim, struct hf_post *post);
+void exchange_begin(struct sim *sim, struct hf_remote_exchange *post);
+void exchange_abort(struct sim *sim, struct hf_remote_exchange *post);
 void exchange_act(struct sim *sim, struct exchange *x); /* its wake time has come */
 struct exchange *exchange_stream_of(struct sim *sim, const struct child *wire);
 void exchange_drop(struct sim *sim, struct exchange *x);

@@ -45,16 +45,16 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     switch (effect->kind) {
     case HF_DO_SPAWN: (void)child_spawn(sim, effect->runtime); break;
     case HF_DO_WRITE: ((struct child *)hf_runtime_shell(effect->runtime))->is_dirty = true; break;
-    case HF_DO_STEAL:
+    case HF_DO_TAKE_BACK:
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
     case HF_DO_KILL: child_perform(sim, hf_runtime_shell(effect->runtime), effect->kind); break;
     case HF_DO_RELEASE: child_release(sim, hf_runtime_shell(effect->runtime)); break;
     case HF_DO_SEND: client_got(sim, hf_session_shell(effect->session), effect); break;
     case HF_DO_NOTE: take_note(sim, &effect->note); break;
-    case HF_DO_POST: exchange_begin(sim, effect->post); break;
-    case HF_DO_ABORT: exchange_abort(sim, effect->post); break;
-    case HF_DO_HANG_UP: hf_runtime_hung_up(effect->runtime, at(sim->now_ms)); break;
+    case HF_DO_EXCHANGE: exchange_begin(sim, effect->exchange); break;
+    case HF_DO_ABORT_EXCHANGE: exchange_abort(sim, effect->exchange); break;
+    case HF_DO_DISCONNECT: hf_runtime_disconnected(effect->runtime, at(sim->now_ms)); break;
     case HF_DO_FORGET_SERVER: forget(sim, effect->server); break;
     case HF_DO_ASK_LEAVE: leaves_asked(sim, effect); break;
     }
@@ -102,7 +102,7 @@ static void deliver_news(struct sim *sim, struct child *child)
     shell_begin(sim, runtime);
     switch (news) {
     case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, at(sim->now_ms)); break;
-    case NEWS_NO_EXEC: hf_runtime_no_exec(runtime, "no such file", at(sim->now_ms)); break;
+    case NEWS_NO_EXEC: hf_runtime_not_started(runtime, "no such file", at(sim->now_ms)); break;
     case NEWS_EXITED:
         modern_before_exit(sim, child);
         hf_runtime_exited(runtime, child->wait_status, at(sim->now_ms));
@@ -128,7 +128,8 @@ static void take_lines(struct sim *sim, struct child *child, bool is_end)
         if (kind == HF_LINE_WHOLE)
             hf_runtime_line(child->runtime, line, at(sim->now_ms));
         else
-            hf_runtime_line_over(child->runtime, hf_lines_over(&child->lines), at(sim->now_ms));
+            hf_runtime_line_oversized(child->runtime, hf_lines_over(&child->lines),
+                                      at(sim->now_ms));
         shell_end(sim);
         update_after(sim);
     }
@@ -158,7 +159,7 @@ static void deliver_end(struct sim *sim, struct child *child)
     TRACE(sim, "child %u: end of its stdout", child->serial);
     child->said_silent = true;
     shell_begin(sim, child->runtime);
-    hf_runtime_silent(child->runtime, at(sim->now_ms));
+    hf_runtime_eof(child->runtime, at(sim->now_ms));
     shell_end(sim);
 }
 

@@ -21,7 +21,7 @@
  *    clock, no thread, no address in any decision.
  * 2. The world never asks the engine what is true. It knows from its own pipes who read which byte,
  *    and judges what clients are told by that.
- * 3. Looking inside the engine (core/state.h) is for checks, never for choosing what happens next.
+ * 3. Looking inside the engine (core/state/) is for checks, never for choosing what happens next.
  */
 #ifndef HF_TEST_SIM_H
 #define HF_TEST_SIM_H
@@ -29,7 +29,24 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/state.h"
+#include "core/bridge/park.h"
+#include "core/catalog/part.h"
+#include "core/client/audience.h"
+#include "core/client/policy.h"
+#include "core/client/session.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/remote/refusal.h"
+#include "core/remote/remote.h"
+#include "core/server/server.h"
+#include "core/server/server_request.h"
+#include "core/state/call.h"
+#include "core/state/engine_state.h"
+#include "core/state/runtime.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
 #include "wire/line.h"
 #include "faults.h"
 #include "modern_clients.h"
@@ -368,10 +385,10 @@ struct step { /* what happens next in an exchange that has reached its server */
 struct exchange {
     bool in_use, is_sane;
     unsigned serial;
-    struct hf_post *post; /* NULL: given up by us; what was sent may still run */
-    struct child *wire;   /* while there is a post */
+    struct hf_remote_exchange *post; /* NULL: given up by us; what was sent may still run */
+    struct child *wire;              /* while there is a post */
     struct instance *instance;
-    enum hf_post_verb verb;
+    enum hf_remote_exchange_kind verb;
     enum { TO_CONNECT, TO_SEND, AT_SERVER, OPEN_STREAM } phase;
     uint64_t wake_ms;
     bool is_request, is_at_endpoint, is_stranger, is_introduction, has_answered;

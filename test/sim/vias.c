@@ -51,7 +51,7 @@ static void via_return(struct sim *sim, struct client *client, uint64_t via)
     sim->vias[via].is_gone = false;
     shell_begin(sim, NULL);
     hf_session_via_back(client->session, via, at(sim->now_ms));
-    hf_session_hears(client->session, HF_HEARS, at(sim->now_ms));
+    hf_session_set_stream(client->session, HF_STREAM_OPEN, at(sim->now_ms));
     shell_end(sim);
 }
 
@@ -76,7 +76,7 @@ void via_vanish(struct sim *sim, struct client *client)
     sim->stats->vias_gone++;
     shell_begin(sim, NULL);
     hf_session_via_gone(client->session, via, at(sim->now_ms));
-    hf_session_hears(client->session, (enum hf_hearing)below(sim, 3), at(sim->now_ms));
+    hf_session_set_stream(client->session, (enum hf_stream_state)below(sim, 3), at(sim->now_ms));
     shell_end(sim);
     for (unsigned i = 0; i < client->open_count && !sim->has_failed; i++) {
         const struct request *r = &sim->requests[client->open[i]];

@@ -56,7 +56,7 @@ static void open_wire(struct sim *sim, struct child *child)
     }
     sim->failed_at_once = true;
     fault(sim, NULL, FAULT_NO_CLIENT);
-    hf_runtime_no_exec(child->runtime, "libcurl cannot be loaded", at(sim->now_ms));
+    hf_runtime_not_started(child->runtime, "libcurl cannot be loaded", at(sim->now_ms));
 }
 
 struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
@@ -84,7 +84,7 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
         child->life = DEAD;
         child->wake_ms = UINT64_MAX;
         sim->failed_at_once = true;
-        hf_runtime_no_exec(runtime, "out of processes", at(sim->now_ms));
+        hf_runtime_not_started(runtime, "out of processes", at(sim->now_ms));
     }
     return child;
 }
@@ -234,7 +234,7 @@ static void steal(struct sim *sim, struct child *child)
             sim->requests[child->segments[i].request].steal_failed = true;
     TRACE(sim, "    steal from child %u: %zu of %llu%s", child->serial, taken.n,
           (unsigned long long)child->written, child->steal_failed ? ", proves nothing" : "");
-    hf_runtime_stolen(child->runtime, child->is.steal_fails ? NULL : &taken, at(sim->now_ms));
+    hf_runtime_taken_back(child->runtime, child->is.steal_fails ? NULL : &taken, at(sim->now_ms));
 }
 
 void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind effect)
@@ -242,7 +242,7 @@ void child_perform(struct sim *sim, struct child *child, enum hf_effect_kind eff
     static const char *const names[] = { "spawn", "write", "steal", "close stdin", "term", "kill" };
     TRACE(sim, "    %s child %u", names[effect], child->serial);
     switch (effect) {
-    case HF_DO_STEAL: steal(sim, child); break;
+    case HF_DO_TAKE_BACK: steal(sim, child); break;
     case HF_DO_CLOSE_STDIN:
         child->stdin_closed = true;
         child->is_dirty = child->is_blocked = false;

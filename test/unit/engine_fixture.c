@@ -33,7 +33,7 @@ static void steal_from(struct child *c)
 {
     const struct hf_span taken = hf_buf_span(&c->pipe);
     c->was_stolen_from = true;
-    hf_runtime_stolen(c->runtime, &taken, at(c->world->now_ms));
+    hf_runtime_taken_back(c->runtime, &taken, at(c->world->now_ms));
     hf_buf_clear(&c->pipe);
 }
 
@@ -93,7 +93,7 @@ static void perform(struct world *w, const struct hf_effect *effect)
     switch (effect->kind) {
     case HF_DO_SPAWN: spawn(w, effect->runtime); break;
     case HF_DO_WRITE: c->wants_write = true; break;
-    case HF_DO_STEAL: steal_from(c); break;
+    case HF_DO_TAKE_BACK: steal_from(c); break;
     case HF_DO_CLOSE_STDIN:
         c->got_close = c->is_stdin_closed = true;
         c->closed_ms = w->now_ms;
@@ -122,9 +122,9 @@ static void perform(struct world *w, const struct hf_effect *effect)
         REQUIRE(w->leave_count < LEAVES_MAX);
         w->leaves[w->leave_count++] = (struct leave) { effect->seam, effect->ticket };
         break;
-    case HF_DO_POST: http_begin(w, effect->post); break;
-    case HF_DO_ABORT: http_abort(effect->post); break;
-    case HF_DO_HANG_UP: http_hang_up(c); break;
+    case HF_DO_EXCHANGE: http_begin(w, effect->exchange); break;
+    case HF_DO_ABORT_EXCHANGE: http_abort(effect->exchange); break;
+    case HF_DO_DISCONNECT: http_hang_up(c); break;
     }
 }
 
@@ -206,7 +206,7 @@ static void end_process(struct child *c, int wait_status)
     }
     if (!c->is_silent && c->runtime) {
         c->is_silent = true;
-        hf_runtime_silent(c->runtime, at(now));
+        hf_runtime_eof(c->runtime, at(now));
         pump(c->world);
     }
 }
@@ -227,7 +227,7 @@ static bool act(struct child *c)
         return false;
     if (!c->is_running && !c->has_exited && !m->never_starts) {
         if (m->no_exec)
-            hf_runtime_no_exec(c->runtime, "No such file or directory", at(c->world->now_ms));
+            hf_runtime_not_started(c->runtime, "No such file or directory", at(c->world->now_ms));
         else
             child_start(c);
         c->has_exited = m->no_exec;
@@ -279,7 +279,7 @@ void child_start(struct child *c)
 void child_fails_to_start(struct child *c, const char *why)
 {
     c->has_exited = true;
-    hf_runtime_no_exec(c->runtime, why, at(c->world->now_ms));
+    hf_runtime_not_started(c->runtime, why, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -338,7 +338,7 @@ void child_exits(struct child *c, int wait_status)
 void child_falls_silent(struct child *c)
 {
     c->is_silent = true;
-    hf_runtime_silent(c->runtime, at(c->world->now_ms));
+    hf_runtime_eof(c->runtime, at(c->world->now_ms));
     settle(c->world);
 }
 

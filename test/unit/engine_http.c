@@ -9,18 +9,18 @@ static char *copy(struct hf_span text)
     return text.p ? hf_span_dup(text) : NULL;
 }
 
-void http_begin(struct world *w, struct hf_post *post)
+void http_begin(struct world *w, struct hf_remote_exchange *post)
 {
     struct exchange *x = hf_new(struct exchange);
-    struct hf_post_request request;
-    const struct exchange *before = hf_post_shell(post);
+    struct hf_remote_exchange_request request;
+    const struct exchange *before = hf_remote_exchange_shell(post);
     CHECK(!before || !before->post); /* begun again only when it was over */
-    hf_post_request(post, &request);
+    hf_remote_exchange_request(post, &request);
     *x = (struct exchange) {
         .world = w,
-        .child = hf_runtime_shell(hf_post_runtime(post)),
+        .child = hf_runtime_shell(hf_remote_exchange_runtime(post)),
         .post = post,
-        .verb = request.verb,
+        .verb = request.kind,
         .endpoint = copy(request.endpoint),
         .session_id = copy(request.session_id),
         .version = copy(request.version),
@@ -28,11 +28,11 @@ void http_begin(struct world *w, struct hf_post *post)
         .headers = copy(request.headers),
         .begun_ms = w->now_ms,
     };
-    if (request.verb == HF_POST_MESSAGE)
+    if (request.kind == HF_EXCHANGE_MESSAGE)
         (void)keep_pieces(&x->body, request.pieces, request.piece_count, w->now_ms);
-    CHECK((request.verb == HF_POST_MESSAGE) == (request.piece_count > 0));
+    CHECK((request.kind == HF_EXCHANGE_MESSAGE) == (request.piece_count > 0));
     hf_buf_init(&x->said, 1 << 20);
-    hf_post_set_shell(post, x);
+    hf_remote_exchange_set_shell(post, x);
     if (w->exchange_count == w->exchange_cap) {
         w->exchange_cap = w->exchange_cap ? 2 * w->exchange_cap : 64;
         w->exchanges = hf_realloc(w->exchanges, w->exchange_cap * sizeof(struct exchange *));
@@ -40,9 +40,9 @@ void http_begin(struct world *w, struct hf_post *post)
     w->exchanges[w->exchange_count++] = x;
 }
 
-void http_abort(struct hf_post *post)
+void http_abort(struct hf_remote_exchange *post)
 {
-    struct exchange *x = hf_post_shell(post);
+    struct exchange *x = hf_remote_exchange_shell(post);
     CHECK(x->post == post); /* else it was over already */
     x->post = NULL;
     x->is_aborted = true;
@@ -52,7 +52,7 @@ void http_abort(struct hf_post *post)
 void http_hang_up(struct child *c)
 {
     CHECK(c->hang_ups++ == 0);
-    hf_runtime_hung_up(c->runtime, at(c->world->now_ms));
+    hf_runtime_disconnected(c->runtime, at(c->world->now_ms));
 }
 
 void http_released(const struct child *c)
@@ -88,10 +88,10 @@ static bool is_a(const struct exchange *x, const char *what)
 {
     const struct hf_msg *msg = body_of(x);
     switch (x->verb) {
-    case HF_POST_LISTEN: return strcmp(what, "GET") == 0;
-    case HF_POST_RESUME: return strcmp(what, "RESUME") == 0;
-    case HF_POST_GOODBYE: return strcmp(what, "DELETE") == 0;
-    case HF_POST_MESSAGE: break;
+    case HF_EXCHANGE_STREAM: return strcmp(what, "GET") == 0;
+    case HF_EXCHANGE_RESUME: return strcmp(what, "RESUME") == 0;
+    case HF_EXCHANGE_DELETE: return strcmp(what, "DELETE") == 0;
+    case HF_EXCHANGE_MESSAGE: break;
     }
     if (!msg)
         return false;
@@ -146,7 +146,7 @@ struct exchange *stream_of(struct child *c)
 {
     const struct world *w = c->world;
     for (size_t i = w->exchange_count; i-- > 0;)
-        if (w->exchanges[i]->child == c && w->exchanges[i]->verb == HF_POST_LISTEN &&
+        if (w->exchanges[i]->child == c && w->exchanges[i]->verb == HF_EXCHANGE_STREAM &&
             w->exchanges[i]->post)
             return w->exchanges[i];
     printf("# no stream is open\n");
@@ -171,7 +171,7 @@ static void tell_sending(struct exchange *x)
     x->is_sending = true;
     if (x->body.count)
         keep_message(&x->child->got, body_of(x)->text, x->world->now_ms);
-    hf_post_sending(x->post, at(x->world->now_ms));
+    hf_remote_exchange_sending(x->post, at(x->world->now_ms));
 }
 
 static void tell_head(struct exchange *x, int status, bool is_stream, const char *session_id)
@@ -181,12 +181,12 @@ static void tell_head(struct exchange *x, int status, bool is_stream, const char
     tell_sending(x);
     x->status = status;
     x->is_stream = is_stream;
-    hf_post_head(x->post, status, is_stream, hf_span_of(session_id), at(x->world->now_ms));
+    hf_remote_exchange_head(x->post, status, is_stream, hf_span_of(session_id), at(x->world->now_ms));
 }
 
-static void tell_over(struct exchange *x, struct hf_post_end end)
+static void tell_over(struct exchange *x, struct hf_remote_exchange_end end)
 {
-    struct hf_post *post = x->post;
+    struct hf_remote_exchange *post = x->post;
     if (!is_open(x))
         return;
     x->post = NULL;
@@ -196,13 +196,13 @@ static void tell_over(struct exchange *x, struct hf_post_end end)
                                   .type = hf_span_of(x->type),
                                   .is_plain = !x->is_gzip,
                                   .is_measured = !x->has_no_length };
-    hf_post_over(post, &end, at(x->world->now_ms));
+    hf_remote_exchange_ended(post, &end, at(x->world->now_ms));
 }
 
 static void tell_whole(struct exchange *x)
 {
     tell_over(
-        x, (struct hf_post_end) { .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = -1 });
+        x, (struct hf_remote_exchange_end) { .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = -1 });
 }
 
 static void finish(struct exchange *x)
@@ -217,7 +217,7 @@ static void tell_message(struct exchange *x, const char *text)
     if (x->status >= 300 && !x->is_stream)
         hf_buf_add_str(&x->said, text);
     else if (is_open(x))
-        hf_post_message(x->post, hf_span_of(text), at(x->world->now_ms));
+        hf_remote_exchange_message(x->post, hf_span_of(text), at(x->world->now_ms));
     (void)pump(x->world);
 }
 
@@ -268,7 +268,7 @@ void exchange_says_answer(struct exchange *x, const char *result)
 void exchange_marks(struct exchange *x, const char *event_id, int64_t retry_ms)
 {
     if (is_open(x))
-        hf_post_mark(x->post, hf_span_of(event_id), retry_ms);
+        hf_remote_exchange_event(x->post, hf_span_of(event_id), retry_ms);
     settle(x->world);
 }
 
@@ -280,7 +280,7 @@ void exchange_ends(struct exchange *x)
 
 void exchange_breaks(struct exchange *x, enum hf_sent sent_so_far)
 {
-    tell_over(x, (struct hf_post_end) {
+    tell_over(x, (struct hf_remote_exchange_end) {
                      .sent = sent_so_far, .retry_after_ms = -1, .why = "connection reset" });
     settle(x->world);
 }
@@ -312,7 +312,7 @@ static void turn_away(struct exchange *x, int status, int64_t retry_after_ms)
         x->type = "text/plain";
         hf_buf_add_str(&x->said, "Turned away");
     }
-    tell_over(x, (struct hf_post_end) {
+    tell_over(x, (struct hf_remote_exchange_end) {
                      .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = retry_after_ms });
 }
 
@@ -366,7 +366,7 @@ static void react_to_listen(struct exchange *x, struct http_manners *h)
     if (h->is_sse) {
         make_session(h, url);
         tell_head(x, 200, true, NULL);
-        hf_post_endpoint(x->post, hf_span_of(url), at(x->world->now_ms));
+        hf_remote_exchange_endpoint(x->post, hf_span_of(url), at(x->world->now_ms));
     } else if (!h->has_stream) {
         turn_away(x, 405, -1);
     } else if (!knows_session(h, x)) {
@@ -428,17 +428,17 @@ static void react(struct exchange *x)
     if (!x->post || h->by_hand || (is_call && h->holds_calls))
         return;
     if (h->is_down) {
-        tell_over(x, (struct hf_post_end) { .sent = HF_SENT_NOTHING,
+        tell_over(x, (struct hf_remote_exchange_end) { .sent = HF_SENT_NOTHING,
                                             .retry_after_ms = -1,
                                             .why = "connection refused" });
         return;
     }
     tell_sending(x);
     switch (x->verb) {
-    case HF_POST_MESSAGE: react_to_message(x, m, h); break;
-    case HF_POST_LISTEN: react_to_listen(x, h); break;
-    case HF_POST_RESUME: break;
-    case HF_POST_GOODBYE:
+    case HF_EXCHANGE_MESSAGE: react_to_message(x, m, h); break;
+    case HF_EXCHANGE_STREAM: react_to_listen(x, h); break;
+    case HF_EXCHANGE_RESUME: break;
+    case HF_EXCHANGE_DELETE:
         if (!h->never_says_bye)
             turn_away(x, 200, -1);
         break;

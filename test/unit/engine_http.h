@@ -1,7 +1,7 @@
 /*
  * engine_http.h - remote servers of an engine_fixture world: no socket, no HTTP, no curl.
  *
- * Every HF_DO_POST is recorded as an exchange that a test can read and answer, step by step: bytes
+ * Every HF_DO_EXCHANGE is recorded as an exchange that a test can read and answer, step by step: bytes
  * leave us, a head comes, messages and event ids come, it ends or breaks. A server with good
  * manners (struct http_manners) greets, lists, keeps one session and answers ping by itself; calls
  * are left to the test.
@@ -17,8 +17,8 @@
 struct exchange {
     struct world *world;
     struct child *child;
-    struct hf_post *post; /* NULL: it is over, or was aborted */
-    enum hf_post_verb verb;
+    struct hf_remote_exchange *post; /* NULL: it is over, or was aborted */
+    enum hf_remote_exchange_kind verb;
     char *endpoint, *session_id, *version, *last_event_id, *headers; /* NULL: none */
     struct messages body;                                            /* one, of a POST */
     uint64_t begun_ms, ended_ms;
@@ -62,8 +62,8 @@ struct exchange *stream_of(struct child *c); /* the newest GET that is open */
 
 /* ---- for engine_fixture.c ---- */
 
-void http_begin(struct world *w, struct hf_post *post);
-void http_abort(struct hf_post *post);
+void http_begin(struct world *w, struct hf_remote_exchange *post);
+void http_abort(struct hf_remote_exchange *post);
 void http_hang_up(struct child *c);
 bool http_act(struct child *c); /* one thing that the servers do by themselves */
 void http_released(const struct child *c);

@@ -246,9 +246,9 @@ static struct narrow narrow(uint32_t max_in_flight)
     return n;
 }
 
-static void hears(struct client *c, enum hf_hearing hearing)
+static void hears(struct client *c, enum hf_stream_state hearing)
 {
-    hf_session_hears(c->session, hearing, at(c->world->now_ms));
+    hf_session_set_stream(c->session, hearing, at(c->world->now_ms));
     settle(c->world);
 }
 
@@ -289,7 +289,7 @@ TEST(a_question_that_nobody_can_hear_is_an_error_at_once)
     client_calls_via(n.a, 11, 1, "echo");
     server_asks(n.child, "elicitation/create");
     CHECK(answers_got(n.child) == 0);
-    hears(n.a, HF_HEARS_NOTHING);
+    hears(n.a, HF_STREAM_NONE);
     advance(n.w, 1);
     CHECK(answers_got(n.child) == 1 && was_told(n.child, "no open stream"));
     world_end(n.w);
@@ -300,9 +300,9 @@ TEST(a_client_that_has_just_come_may_still_open_its_stream)
     struct narrow n = narrow(0);
     client_calls_via(n.a, 11, 1, "echo");
     server_asks(n.child, "elicitation/create");
-    hears(n.a, HF_HEARS_NOTHING);
+    hears(n.a, HF_STREAM_NONE);
     advance(n.w, 4000);
-    hears(n.a, HF_HEARS);
+    hears(n.a, HF_STREAM_OPEN);
     advance(n.w, 50000);
     CHECK(answers_got(n.child) == 0);
     world_end(n.w);
@@ -314,7 +314,7 @@ TEST(a_client_that_can_come_back_to_its_stream_has_gone_ms_for_that)
     advance(n.w, 6000);
     client_calls_via(n.a, 11, 1, "echo");
     server_asks(n.child, "elicitation/create");
-    hears(n.a, HF_MAY_HEAR_AGAIN);
+    hears(n.a, HF_STREAM_MAY_REOPEN);
     advance(n.w, 29999);
     CHECK(answers_got(n.child) == 0);
     advance(n.w, 1);

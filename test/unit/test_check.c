@@ -1,6 +1,10 @@
 /* test_check.c - the engine's invariants, broken by hand: each is noticed. */
 #include "core/check.h"
-#include "core/state.h"
+#include "core/state/call.h"
+#include "core/state/engine_state.h"
+#include "core/state/runtime.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 #include "engine_fixture.h"
 
 struct found {

@@ -83,7 +83,7 @@ static void message_over(struct client *c, const char *text)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(text));
-    hf_session_message_over(c->session, &skim, at(c->world->now_ms));
+    hf_session_message_oversized(c->session, &skim, at(c->world->now_ms));
     settle(c->world);
 }
 

@@ -106,7 +106,7 @@ TEST(a_refusal_is_counted_for_its_server_or_for_none)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, HF_SPAN("{\"id\":3,\"method\":\"x\","));
-    hf_session_message_over(c->session, &skim, at(w->now_ms));
+    hf_session_message_oversized(c->session, &skim, at(w->now_ms));
     settle(w);
     CHECK(hf_engine_stats(w->engine)->failed[HF_ERROR_REQUEST_TOO_LARGE] == 1);
     CHECK(outcomes(hf_server_stats(server)) == 1);

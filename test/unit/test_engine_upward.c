@@ -350,7 +350,7 @@ static void line_over(struct child *c, const char *line)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(line));
-    hf_runtime_line_over(c->runtime, &skim, at(c->world->now_ms));
+    hf_runtime_line_oversized(c->runtime, &skim, at(c->world->now_ms));
     settle(c->world);
 }
 

@@ -1,6 +1,6 @@
 /* test_era.c - messages dressed for the other era: something is added, and nothing is changed. */
 #include "test.h"
-#include "core/call/era.h"
+#include "core/machine/era.h"
 
 /* The text with its inserts, which are freed; static memory. */
 static const char *with(const char *text, struct hf_insert inserts[HF_INSERTS_MAX])

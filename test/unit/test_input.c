@@ -196,7 +196,7 @@ TEST(an_answer_that_is_too_large_ends_the_call)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(text));
-    hf_session_message_over(s.client->session, &skim, at(s.w->now_ms));
+    hf_session_message_oversized(s.client->session, &skim, at(s.w->now_ms));
     settle(s.w);
     CHECK(is_unknown(s.client, 1, "max_message_bytes") && child_got(s.first, CALL) == 1);
     end(&s);

@@ -3,7 +3,11 @@
  * before anything waits, for each client by itself.
  */
 #include "engine_fixture.h"
-#include "core/state.h"
+#include "core/state/call.h"
+#include "core/state/engine_state.h"
+#include "core/state/runtime.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
 #define CALL       "tools/call"
 #define GLOBS(...) ((const char *const[]) { __VA_ARGS__, NULL })
@@ -231,7 +235,8 @@ TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
         CHECK(lists(c, "tools/list", "bank__pay,bank__look"));
         client_leaves(c);
     }
-    for (const struct hf_link *at = w->engine->doors.next; at != &w->engine->doors; at = at->next)
+    for (const struct hf_link *at = w->engine->audiences.next; at != &w->engine->audiences;
+         at = at->next)
         doors++;
     CHECK(doors <= 1);
     world_end(w);

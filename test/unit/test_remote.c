@@ -10,7 +10,7 @@ TEST(a_call_is_one_exchange_with_our_id_and_its_answer_comes_back_with_the_clien
 {
     struct scene s = remote_scene();
     struct exchange *x = call_one(&s);
-    CHECK(x->is_sending && x->verb == HF_POST_MESSAGE);
+    CHECK(x->is_sending && x->verb == HF_EXCHANGE_MESSAGE);
     CHECK(is_text(x->session_id, "session-1") && is_text(x->version, "2025-11-25"));
     CHECK(!x->endpoint && !x->last_event_id);
     CHECK(!hf_span_is(x->body.items[0].msg.id, "1"));
@@ -490,7 +490,7 @@ static void says_too_much(struct exchange *x, const char *begins_with)
     struct hf_json_skim skim;
     hf_json_skim_init(&skim);
     hf_json_skim_feed(&skim, hf_span_of(begins_with));
-    hf_post_message_over(x->post, &skim, at(x->world->now_ms));
+    hf_remote_exchange_message_oversized(x->post, &skim, at(x->world->now_ms));
     settle(x->world);
 }
 

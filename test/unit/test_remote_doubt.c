@@ -470,7 +470,7 @@ TEST(a_ping_whose_answer_cannot_be_read_or_is_too_large_confirms_nothing)
             hf_json_skim_feed(&skim, HF_SPAN("{\"id\":"));
             hf_json_skim_feed(&skim, ping->body.items[0].msg.id);
             hf_json_skim_feed(&skim, HF_SPAN(",\"result\":{}}"));
-            hf_post_message_over(ping->post, &skim, at(s.w->now_ms));
+            hf_remote_exchange_message_oversized(ping->post, &skim, at(s.w->now_ms));
             settle(s.w);
         } else {
             exchange_says(ping, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":nul}",

@@ -114,7 +114,7 @@ static void stream_call(struct walk *k, struct exchange *x)
     char id[20];
     (void)snprintf(id, sizeof id, "e%d", ++serial);
     if (!x->status) {
-        if (x->verb == HF_POST_MESSAGE)
+        if (x->verb == HF_EXCHANGE_MESSAGE)
             runs(k, x);
         exchange_head(x, 200, true);
     } else if (roll(k, 3) == 0) {
@@ -128,7 +128,7 @@ static void stream_call(struct walk *k, struct exchange *x)
 
 static void answer_stream(struct exchange *x)
 {
-    if (x->verb == HF_POST_MESSAGE)
+    if (x->verb == HF_EXCHANGE_MESSAGE)
         exchange_says_answer(x, "{}");
     else
         exchange_breaks(x, HF_SENT_WHOLE);
@@ -144,7 +144,7 @@ static struct exchange *open_stream(struct walk *k, const struct child *c)
 {
     for (size_t i = 0; i < k->w->exchange_count; i++) {
         struct exchange *x = k->w->exchanges[i];
-        if (x->child == c && x->verb == HF_POST_LISTEN && x->post)
+        if (x->child == c && x->verb == HF_EXCHANGE_STREAM && x->post)
             return x;
     }
     return NULL;
@@ -162,7 +162,7 @@ static struct exchange *open_call(struct walk *k)
     const size_t count = k->w->exchange_count, from = count ? roll(k, (unsigned)count) : 0;
     for (size_t i = 0; i < count; i++) {
         struct exchange *x = k->w->exchanges[(from + i) % count];
-        if (is_accepted(k, x) || (x->post && (x->verb == HF_POST_RESUME || is_call(x))))
+        if (is_accepted(k, x) || (x->post && (x->verb == HF_EXCHANGE_RESUME || is_call(x))))
             return x;
     }
     return NULL;
@@ -185,7 +185,7 @@ static void move_call(struct walk *k)
             answer_accepted(k, x);
         else
             exchange_breaks(open_stream(k, x->child), HF_SENT_WHOLE);
-    } else if (x->verb == HF_POST_RESUME) {
+    } else if (x->verb == HF_EXCHANGE_RESUME) {
         if (roll(k, 4) == 0)
             exchange_fails(x, roll(k, 2) ? 404 : 503);
         else
@@ -262,7 +262,7 @@ static void end_streams_of_the_older_kind(struct walk *k)
 {
     for (size_t i = 0; k->http->is_sse && i < k->w->exchange_count; i++) {
         struct exchange *x = k->w->exchanges[i];
-        if (x->verb == HF_POST_LISTEN && x->post)
+        if (x->verb == HF_EXCHANGE_STREAM && x->post)
             exchange_breaks(x, HF_SENT_WHOLE);
     }
 }
@@ -281,7 +281,7 @@ static void recover(struct walk *k)
         while ((x = open_call(k))) {
             if (!x->post) {
                 answer_accepted(k, x);
-            } else if (x->verb == HF_POST_RESUME) {
+            } else if (x->verb == HF_EXCHANGE_RESUME) {
                 exchange_fails(x, 404);
             } else {
                 if (!x->status)

@@ -3,7 +3,10 @@
  * The revision lets a client send `inputResponses` with a first request. A legacy server names no
  * keys for its questions, so an answer is known by its form alone: it is used if exactly one of
  * them fits what the server asks, and every one once. Whatever does not fit is ignored. */
-#include "core/state.h"
+#include "core/bridge/early_answers.h"
+#include "core/outbox.h"
+#include "core/server/server_request.h"
+#include "core/state/call.h"
 
 static bool has_all(struct hf_span object, struct hf_span names)
 {

@@ -8,7 +8,17 @@
  * 2. It is asked about only while its server may still take it: a call that is being asked about
  *    never outlives its slot.
  * 3. What the server gives us to keep, and what the client answers, counts as held by the call. */
-#include "core/state.h"
+#include "core/bridge/legacy_input.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/frame.h"
+#include "core/call/queue.h"
+#include "core/call/send.h"
+#include "core/machine/slot.h"
+#include "core/outbox.h"
+#include "core/server/server_request.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum {
     ROUNDS_MAX = 32,    /* of one call: a server that never has enough must not go on for ever */

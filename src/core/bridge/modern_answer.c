@@ -1,5 +1,8 @@
 /* modern_answer.c - results and errors of legacy servers, as modern clients get them. */
-#include "core/state.h"
+#include "core/bridge/modern_answer.h"
+#include "core/state/call.h"
+#include "core/state/runtime.h"
+#include "core/state/server.h"
 
 static const char *required(enum hf_method_id method, struct hf_span params)
 {

@@ -9,9 +9,23 @@
  * 2. Nothing that a server asked about is ever sent again, whatever becomes of that server.
  * 3. What is said to one retry of a round is said to all of its retries, until parkMs are over.
  * 4. An ask without a round (not asked yet) exists only while the call has not ended. */
+#include "core/bridge/park.h"
 #include <assert.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/bridge/legacy_input.h"
+#include "core/bridge/retry.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/send.h"
+#include "core/call/settle.h"
+#include "core/machine/seal.h"
+#include "core/machine/stage.h"
+#include "core/outbox.h"
+#include "core/server/server_request.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum { GATHER_MS = 30 }; /* requests of a server that come this close together are asked at once */
 

@@ -1,6 +1,14 @@
 /* park_ask.c - which call of a modern client carries a legacy server's question, and what of it may
  * be asked at all. What happens then is in park.c. */
-#include "core/state.h"
+#include "core/bridge/park_question.h"
+#include "core/bridge/early_answers.h"
+#include "core/bridge/modern_answer.h"
+#include "core/bridge/park.h"
+#include "core/call/call.h"
+#include "core/outbox.h"
+#include "core/server/server_request.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum { ROUNDS_MAX = 64 };
 

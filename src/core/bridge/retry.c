@@ -3,9 +3,23 @@
  *
  * A retry is never a new call. What cannot be matched with a parked call is refused, or goes to a
  * modern server, whose state it may be; a legacy server never sees it. */
+#include "core/bridge/retry.h"
 #include <assert.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/bridge/park.h"
+#include "core/bridge/park_question.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/send.h"
+#include "core/call/settle.h"
+#include "core/engine.h"
+#include "core/machine/seal.h"
+#include "core/server/server.h"
+#include "core/server/server_request.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum { STATE_MAX = 512 }; /* ours are shorter */
 

@@ -6,10 +6,22 @@
  *    server's stead, a failure of ours, or its client, which takes it back.
  * 2. Calls of our own end by hf_call_end_ours: nobody is told of them.
  * 3. What answers a request that never became a call (hf_reply) is written by the same code. */
+#include "core/call/answer.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/seam.h"
+#include "core/machine/evidence.h"
+#include "core/machine/slot.h"
+#include "core/machine/stage.h"
+#include "core/machine/stats.h"
+#include "core/outbox.h"
+#include "core/settings.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 /* ---- answers ---- */
 

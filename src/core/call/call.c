@@ -3,9 +3,21 @@
  * 1. A client's call ends by hf_call_answer (answer.c) and by nothing else.
  * 2. Bytes of a call go out again only by hf_call_judge (verdict.c).
  * 3. A call whose line is half written stays until the line is finished, whatever became of it. */
+#include "core/call/call.h"
 #include <assert.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/call/frame.h"
+#include "core/call/queue.h"
+#include "core/call/seam.h"
+#include "core/call/send.h"
+#include "core/call/settle.h"
+#include "core/machine/evidence.h"
+#include "core/machine/stage.h"
+#include "core/outbox.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to)
 {

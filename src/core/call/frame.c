@@ -3,9 +3,14 @@
  * A frame is made of spans into the client's own text, with our id (and, where they differ, the
  * server's own name and our progress token) in the place of the client's. Nothing is copied, and
  * the offsets at which a frame enters the pipe are what evidence is made of. */
+#include "core/call/frame.h"
 #include <assert.h>
 #include <string.h>
-#include "core/state.h"
+#include "core/machine/evidence.h"
+#include "core/outbox.h"
+#include "core/state/call.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 static void add_piece(struct hf_frame *frame, struct hf_span piece)
 {

@@ -1,8 +1,20 @@
 /* wait.c - calls whose server is not there, or has no place for them: who waits, for how long, and
  * who is told at once that waiting is in vain (DESIGN 6). */
+#include "core/call/queue.h"
 #include <assert.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/seam.h"
+#include "core/call/send.h"
+#include "core/call/use.h"
+#include "core/machine/backoff.h"
+#include "core/machine/slot.h"
+#include "core/machine/stage.h"
+#include "core/outbox.h"
+#include "core/settings.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 /* ---- turns: one queue for each client, served in rotation ---- */
 

@@ -1,7 +1,9 @@
 /* remember.c - what a client makes us remember (its introduction, subscriptions, questions that
  * wait for it) is bounded: for each client, and for all of them together. */
+#include "core/call/remember.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/state/engine_state.h"
+#include "core/state/session.h"
 
 enum { REMEMBERED_LEAST = 16 << 20 };
 

@@ -7,7 +7,13 @@
  * 1. Before dispatch a call's own deadlines run on. Refused or too late, it was never sent.
  * 2. An answer leaves after KEEP_MS at the latest, kept or not: no answer is lost for a record.
  * 3. Leave that comes for a call that has ended meanwhile is ignored. */
-#include "core/state.h"
+#include "core/call/seam.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/frame.h"
+#include "core/call/queue.h"
+#include "core/engine.h"
+#include "core/outbox.h"
 
 enum { KEEP_MS = 5000 };
 

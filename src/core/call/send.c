@@ -1,8 +1,17 @@
 /* say.c - messages of our own making, towards clients and servers. */
+#include "core/call/send.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/engine.h"
+#include "core/machine/slot.h"
+#include "core/machine/stats.h"
+#include "core/outbox.h"
+#include "core/state/call.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum { TOLD_MAX = 1000 }; /* messages that a remote server has not taken yet */
 

@@ -1,6 +1,10 @@
 /* settle.c - a client sends nothing more: until when its calls have time. What becomes of those
  * that take longer is in inbox/session.c. */
-#include "core/state.h"
+#include "core/call/settle.h"
+#include "core/engine.h"
+#include "core/state/engine_state.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
 /* ---- finishing: its client still reads ---- */
 

@@ -1,6 +1,8 @@
 /* use.c - which servers a client has used, and how often each had lost its state by then: what a
  * `stateful` server forgot is said to each client once, before anything else of its runs. */
-#include "core/state.h"
+#include "core/call/use.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
 struct hf_use *hf_session_find_use(const struct hf_session *session, const struct hf_server *server)
 {

@@ -2,7 +2,13 @@
  *
  * Every loss of a client's call is judged by hf_call_judge, from the evidence that its transport
  * has, and hf_call_judge alone decides that bytes go out again (DESIGN 4). */
-#include "core/state.h"
+#include "core/call/verdict.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/machine/evidence.h"
+#include "core/outbox.h"
+#include "core/state/runtime.h"
 
 static void send_again(struct hf_call *call)
 {

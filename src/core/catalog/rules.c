@@ -1,7 +1,8 @@
 /* rules.c - what an operator lets through, and under which name. */
+#include "core/catalog/rules.h"
 #include "base/glob.h"
 #include "base/strings.h"
-#include "core/state.h"
+#include "core/engine.h"
 
 static char **copy_globs(const char *const *globs)
 {

@@ -1,7 +1,13 @@
 /* door.c - clients that come in through the same door: for all servers or for one, under the same
  * policy. They are shown the same lists (view.c) and told of the same changes
  * (subscription/list_changes.c). */
-#include "core/state.h"
+#include "core/client/audience.h"
+#include "core/client/log_level.h"
+#include "core/client/policy.h"
+#include "core/client/view.h"
+#include "core/engine.h"
+#include "core/state/engine_state.h"
+#include "core/state/session.h"
 
 /* ---- coming and going ---- */
 

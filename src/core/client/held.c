@@ -4,7 +4,19 @@
  * listed or cannot be soon; then for the next such server, and is answered when there is none, or
  * after listWaitMs with what is there. Only servers that were never listed are looked at
  * (engine->unlisted). */
-#include "core/state.h"
+#include "core/client/held.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/client/initialize.h"
+#include "core/client/modern.h"
+#include "core/client/session.h"
+#include "core/client/view.h"
+#include "core/server/server.h"
+#include "core/server/slot.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 static void answer_now(struct hf_call *call);
 static const struct hf_call_owner owner = { .purpose = HF_FOR_CLIENT, .timed_out = answer_now };

@@ -1,5 +1,18 @@
 /* welcome.c - how clients are received: their initialize taken, and answered with what is known. */
-#include "core/state.h"
+#include "core/client/initialize.h"
+#include "core/call/remember.h"
+#include "core/call/send.h"
+#include "core/client/audience.h"
+#include "core/client/session.h"
+#include "core/engine.h"
+#include "core/outbox.h"
+#include "core/server/handshake.h"
+#include "core/server/runtime.h"
+#include "core/server/server.h"
+#include "core/server/server_request.h"
+#include "core/server/slot.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 static const char *const known_versions[] = { "2024-11-05", "2025-03-26", "2025-06-18",
                                               "2025-11-25" };

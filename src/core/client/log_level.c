@@ -1,6 +1,12 @@
 /* log_level.c - the log level that clients set, and what servers are told of it: where clients
  * share a server, the lowest of theirs. */
-#include "core/state.h"
+#include "core/client/log_level.h"
+#include "core/call/call.h"
+#include "core/client/audience.h"
+#include "core/outbox.h"
+#include "core/server/handshake.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 void hf_session_set_level(struct hf_session *session, int level)
 {

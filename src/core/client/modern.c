@@ -1,6 +1,17 @@
 /* modern.c - requests that carry their own introduction (2026-07-28): checked, and answered where
  * we are the server ourselves. */
-#include "core/state.h"
+#include "core/client/modern.h"
+#include "core/call/answer.h"
+#include "core/call/send.h"
+#include "core/catalog/part.h"
+#include "core/client/initialize.h"
+#include "core/client/session.h"
+#include "core/client/view.h"
+#include "core/engine.h"
+#include "core/outbox.h"
+#include "core/state/call.h"
+#include "core/state/incoming.h"
+#include "core/state/session.h"
 
 /* What we say of our lists: list_changed tells of a change at once, to whoever listens. */
 enum { LIST_TTL_MS = 5000 };

@@ -1,7 +1,11 @@
 /* policy.c - what a client may see and use, by its token. Decided before anything waits. */
+#include "core/client/policy.h"
 #include "base/glob.h"
 #include "base/strings.h"
-#include "core/state.h"
+#include "core/client/audience.h"
+#include "core/engine.h"
+#include "core/outbox.h"
+#include "core/state/session.h"
 
 static char **copy_of(const char *const *globs)
 {

@@ -4,7 +4,14 @@
  * "task") and the extension of 2026-07-28 (a result whose resultType is "task"). Remembered is the
  * server and never a runtime, so a reconnect changes nothing. The least lately used are forgotten.
  */
-#include "core/state.h"
+#include "core/client/tasks.h"
+#include "core/call/send.h"
+#include "core/client/session.h"
+#include "core/state/call.h"
+#include "core/state/engine_state.h"
+#include "core/state/runtime.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
 enum {
     TASKS_MAX = 10000,

@@ -3,10 +3,18 @@
  * A view is built when it is first asked for after a change and never changed after that. The
  * newest few are kept, so that a cursor stays good while its client walks on, and each client keeps
  * the view it was last given, so that the names in it go on resolving (P6). */
+#include "core/client/view.h"
 #include <assert.h>
 #include <stdio.h>
 #include "base/glob.h"
-#include "core/state.h"
+#include "core/catalog/part.h"
+#include "core/catalog/rules.h"
+#include "core/client/audience.h"
+#include "core/client/policy.h"
+#include "core/client/session.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/state/session.h"
 
 enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
 

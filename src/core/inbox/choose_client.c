@@ -1,7 +1,16 @@
 /* server_request.c - a server asks something of a client: which client it is, and whether it can be
  * asked. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is
  * none as long as somebody else is there. */
-#include "core/state.h"
+#include "core/inbox/choose_client.h"
+#include "core/bridge/park.h"
+#include "core/bridge/park_question.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/remember.h"
+#include "core/client/audience.h"
+#include "core/server/server_request.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum {
     ASKS_MAX = 1000,       /* of one runtime, with clients */

@@ -1,7 +1,21 @@
 /* client_call.c - a client's call as its owner sees it: what the server's answer means for it,
  * which calls are answered without their server, and what is not known after one that went
  * unanswered. */
-#include "core/state.h"
+#include "core/inbox/client_call.h"
+#include "core/bridge/legacy_input.h"
+#include "core/bridge/modern_answer.h"
+#include "core/bridge/park_question.h"
+#include "core/bridge/retry.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/client/tasks.h"
+#include "core/inbox/route.h"
+#include "core/machine/backoff.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/state/runtime.h"
+#include "core/subscription/subscription.h"
+#include "core/subscription/upstream.h"
 
 /* In the words of its server's era. */
 static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)

@@ -1,5 +1,22 @@
 /* from_client.c - what clients send: requests, notifications, and answers to what servers asked. */
-#include "core/state.h"
+#include "core/bridge/legacy_input.h"
+#include "core/bridge/retry.h"
+#include "core/call/answer.h"
+#include "core/call/send.h"
+#include "core/client/held.h"
+#include "core/client/initialize.h"
+#include "core/client/modern.h"
+#include "core/client/session.h"
+#include "core/engine.h"
+#include "core/inbox/route.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/server/server_request.h"
+#include "core/state/call.h"
+#include "core/state/incoming.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
 
 /* ---- requests ---- */
 
@@ -182,8 +199,8 @@ void hf_session_message(struct hf_session *session, struct hf_span text, struct 
     (void)hf_session_message_from(session, text, &(struct hf_origin) { 0 }, now);
 }
 
-void hf_session_message_over(struct hf_session *session, const struct hf_json_skim *skim,
-                             struct hf_now now)
+void hf_session_message_oversized(struct hf_session *session, const struct hf_json_skim *skim,
+                                  struct hf_now now)
 {
     hf_set_now(session->engine, now);
     const struct hf_span id = hf_json_skim_id(skim);

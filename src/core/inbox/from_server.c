@@ -3,8 +3,25 @@
  * Whatever does not belong to anything known is counted and dropped; a line that is no message at
  * all is noise and costs nobody anything, unless it carries the id of a call: that call's answer is
  * unreadable, and its client is told so. */
+#include "core/inbox/from_server.h"
 #include <stdio.h>
-#include "core/state.h"
+#include "core/bridge/park.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/send.h"
+#include "core/client/tasks.h"
+#include "core/inbox/choose_client.h"
+#include "core/outbox.h"
+#include "core/server/era_probe.h"
+#include "core/server/listing.h"
+#include "core/server/liveness.h"
+#include "core/server/server_request.h"
+#include "core/settings.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
+#include "core/subscription/subscription.h"
+#include "core/subscription/upstream.h"
 #include "wire/scan.h"
 
 enum { BRACES_MAX = 8 }; /* of one line, that are looked behind in vain */
@@ -220,8 +237,8 @@ void hf_server_message_oversized(struct hf_runtime *runtime, const struct hf_jso
                 "line_too_long dropped; no call's id was found in it");
 }
 
-void hf_runtime_line_over(struct hf_runtime *runtime, const struct hf_json_skim *skim,
-                          struct hf_now now)
+void hf_runtime_line_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim,
+                               struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
     hf_server_message_oversized(runtime, skim);
@@ -352,4 +369,22 @@ void hf_server_message(struct hf_runtime *runtime, struct hf_call *origin, struc
         if (hf_scan_space(text.p, text.p + text.n) == text.p + text.n)
             return;
     }
+}
+
+/* ---- signs of life ---- */
+
+void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now)
+{
+    hf_set_now(runtime->server->engine, now);
+    runtime->last_byte_ms = now.mono_ms;
+    hf_era_probe_sign_of_life(runtime);
+}
+
+void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)
+{
+    if (line.n == 0)
+        return;
+    hf_era_probe_sign_of_life(runtime);
+    (void)snprintf(runtime->server->last_stderr, sizeof runtime->server->last_stderr, "%.*s",
+                   (int)(line.n < 255 ? line.n : 255), line.p);
 }

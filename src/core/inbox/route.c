@@ -1,6 +1,26 @@
 /* route.c - which server a client's request is for, and whether it may go there. Decided before
  * anything waits: names, allow and deny, and what a client may make us remember. */
-#include "core/state.h"
+#include "core/inbox/route.h"
+#include "core/bridge/retry.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/frame.h"
+#include "core/call/queue.h"
+#include "core/call/remember.h"
+#include "core/call/send.h"
+#include "core/client/held.h"
+#include "core/client/log_level.h"
+#include "core/client/modern.h"
+#include "core/client/session.h"
+#include "core/client/tasks.h"
+#include "core/client/view.h"
+#include "core/engine.h"
+#include "core/inbox/client_call.h"
+#include "core/server/server.h"
+#include "core/state/incoming.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
 
 enum { LEVEL_MAX = 64 }; /* bytes of a log level: it is kept */
 

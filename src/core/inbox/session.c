@@ -1,6 +1,27 @@
 /* session.c - clients come, stop reading, finish and go: what becomes of what they asked for. */
+#include "core/inbox/session.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/bridge/legacy_input.h"
+#include "core/bridge/park.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/remember.h"
+#include "core/call/seam.h"
+#include "core/call/settle.h"
+#include "core/call/use.h"
+#include "core/client/audience.h"
+#include "core/client/initialize.h"
+#include "core/client/tasks.h"
+#include "core/client/view.h"
+#include "core/engine.h"
+#include "core/machine/stage.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/server/server_request.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
 
 /* ---- coming ---- */
 

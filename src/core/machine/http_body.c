@@ -1,6 +1,6 @@
 /* body.c - see body.h. */
 #include "core/machine/http_body.h"
-#include "core/state.h"
+#include "wire/jsonrpc.h"
 #include "wire/scan.h"
 #include "wire/utf8.h"
 

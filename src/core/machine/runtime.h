@@ -7,7 +7,7 @@
  * 1. hf_runtime_step is the only writer of the state.
  * 2. Once FREEZE is out, not one byte more is written to the server: that is what makes bytes taken
  *    back from its pipe a proof (DESIGN 4, `unread`).
- * 3. Exit and EOF come in either order; OVER is said once both are there (or the wait for EOF is
+ * 3. Exit and EOF come in either order; ENDED is said once both are there (or the wait for EOF is
  *    over, when a descendant holds the pipe), and only then is the rest of the tree killed.
  */
 #ifndef HF_CORE_RUNTIME_H
@@ -33,14 +33,14 @@
     X(GREET, "greet")     /* the process runs and we know what to say */                           \
     X(GREETED, "greeted") /* it answered initialize */                                             \
     X(LISTED, "listed")                                                                            \
-    X(NO_EXEC, "no_exec") /* there never was a process */                                          \
-    X(DRAIN, "drain")     /* finish what is in flight, take nothing new */                         \
+    X(NOT_STARTED, "not_started") /* there never was a process */                                  \
+    X(DRAIN, "drain")             /* finish what is in flight, take nothing new */                 \
     X(DRAINED, "drained")                                                                          \
     X(CLOSE, "close") /* now, politely */                                                          \
     X(KILL, "kill")   /* now */                                                                    \
     X(EXITED, "exited")                                                                            \
-    X(SILENT, "silent") /* EOF of its stdout: no answer can come any more */                       \
-    X(OVER, "over")                                                                                \
+    X(STDOUT_EOF, "stdout_eof") /* EOF of its stdout: no answer can come any more */               \
+    X(ENDED, "ended")                                                                              \
     X(TREE_GONE, "tree_gone")                                                                      \
     X(TIMEOUT, "timeout")
 

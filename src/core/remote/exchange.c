@@ -1,104 +1,120 @@
 /* remote.c - a runtime whose server is reached over HTTP: every message has an exchange of its own.
  *
- * 1. A post is begun once. Whether its call may be sent again is decided where every loss is
+ * 1. An exchange is begun once. Whether its call may be sent again is decided where every loss is
  * judged, from what the exchange proved (evidence.c).
  * 2. Losing one exchange takes nothing from the others: a lost runtime gets nothing new, and the
  *    answers still under way come in (P4).
  * 3. An answer counts by its id and its runtime, on whichever exchange it comes. */
+#include "core/remote/exchange.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/engine.h"
+#include "core/inbox/from_server.h"
+#include "core/machine/evidence.h"
+#include "core/machine/http_body.h"
+#include "core/outbox.h"
+#include "core/remote/headers.h"
+#include "core/remote/refusal.h"
+#include "core/remote/remote.h"
+#include "core/remote/session.h"
+#include "core/server/facts.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/server/runtime.h"
 
 enum { ENDS_WITHIN_MS = 10000 }; /* after its answer came, a stream has nothing more to say */
 
-/* ---- posts: begun, ended ---- */
+/* ---- begun, ended ---- */
 
-static void begin(struct hf_post *post)
+static void begin(struct hf_remote_exchange *exchange)
 {
-    post->is_begun = true;
-    post->has_progressed = false;
-    post->status = 0;
-    hf_emit(post->runtime->server->engine, HF_DO_POST)->post = post;
+    exchange->is_begun = true;
+    exchange->has_progressed = false;
+    exchange->status = 0;
+    hf_emit(exchange->runtime->server->engine, HF_DO_EXCHANGE)->exchange = exchange;
 }
 
-struct hf_post *hf_post_new(struct hf_runtime *runtime, enum hf_post_verb verb,
-                            struct hf_call *call)
+struct hf_remote_exchange *hf_remote_exchange_new(struct hf_runtime *runtime,
+                                                  enum hf_remote_exchange_kind verb,
+                                                  struct hf_call *call)
 {
     struct hf_remote *remote = runtime->remote;
-    struct hf_post *post = hf_new(struct hf_post);
-    post->runtime = runtime;
-    post->verb = verb;
-    post->call = call;
-    post->session = remote->session;
-    post->session_id = remote->session_id ? hf_strdup(remote->session_id) : NULL;
-    post->retry_ms = -1;
-    hf_timer_init(&post->timer, HF_TIMER_EXCHANGE, post);
-    hf_list_push(&remote->posts, &post->link);
-    begin(post);
-    return post;
+    struct hf_remote_exchange *exchange = hf_new(struct hf_remote_exchange);
+    exchange->runtime = runtime;
+    exchange->kind = verb;
+    exchange->call = call;
+    exchange->session = remote->session;
+    exchange->session_id = remote->session_id ? hf_strdup(remote->session_id) : NULL;
+    exchange->retry_ms = -1;
+    hf_timer_init(&exchange->timer, HF_TIMER_EXCHANGE, exchange);
+    hf_list_push(&remote->exchanges, &exchange->link);
+    begin(exchange);
+    return exchange;
 }
 
-static void free_post(void *p)
+static void free_exchange(void *p)
 {
-    struct hf_post *post = p;
-    hf_free(post->owned);
-    hf_free(post->session_id);
-    hf_free(post->endpoint);
-    hf_free(post->event_id);
-    hf_free(post->to_nobody);
-    hf_free(post);
+    struct hf_remote_exchange *exchange = p;
+    hf_free(exchange->owned);
+    hf_free(exchange->session_id);
+    hf_free(exchange->endpoint);
+    hf_free(exchange->event_id);
+    hf_free(exchange->to_nobody);
+    hf_free(exchange);
 }
 
-static void set_initialized(struct hf_runtime *runtime, struct hf_post *post)
+static void set_initialized(struct hf_runtime *runtime, struct hf_remote_exchange *exchange)
 {
-    runtime->remote->initialized = post;
-    runtime->is_introducing = post != NULL;
+    runtime->remote->initialized = exchange;
+    runtime->is_introducing = exchange != NULL;
 }
 
-static void forget(struct hf_post *post)
+static void forget(struct hf_remote_exchange *exchange)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     struct hf_engine *engine = runtime->server->engine;
-    if (post->call)
-        post->call->post = NULL;
-    if (runtime->remote->listen == post)
+    if (exchange->call)
+        exchange->call->exchange = NULL;
+    if (runtime->remote->listen == exchange)
         runtime->remote->listen = NULL;
-    if (runtime->remote->initialized == post)
+    if (runtime->remote->initialized == exchange)
         set_initialized(runtime, NULL);
-    runtime->unsent_bytes -= post->owned_length;
-    runtime->unsent_count -= post->owned != NULL;
-    hf_timer_clear(&engine->timers, &post->timer);
-    hf_unlink(&post->link);
-    hf_bury(engine, free_post, post);
+    runtime->unsent_bytes -= exchange->owned_length;
+    runtime->unsent_count -= exchange->owned != NULL;
+    hf_timer_clear(&engine->timers, &exchange->timer);
+    hf_unlink(&exchange->link);
+    hf_bury(engine, free_exchange, exchange);
 }
 
-void hf_post_abort(struct hf_post *post)
+void hf_remote_exchange_abort(struct hf_remote_exchange *exchange)
 {
-    if (post->is_begun)
-        hf_emit(post->runtime->server->engine, HF_DO_ABORT)->post = post;
-    forget(post);
+    if (exchange->is_begun)
+        hf_emit(exchange->runtime->server->engine, HF_DO_ABORT_EXCHANGE)->exchange = exchange;
+    forget(exchange);
 }
 
-static void leave(struct hf_post *post, bool is_answered)
+static void leave(struct hf_remote_exchange *exchange, bool is_answered)
 {
-    struct hf_engine *engine = post->runtime->server->engine;
+    struct hf_engine *engine = exchange->runtime->server->engine;
     /* Nobody waits: closing the connection is all that is left to say. Or it was cut, and the
      * answer came elsewhere. */
-    if (!is_answered || !post->is_begun) {
-        hf_post_abort(post);
+    if (!is_answered || !exchange->is_begun) {
+        hf_remote_exchange_abort(exchange);
         return;
     }
-    post->call->post = NULL;
-    post->call = NULL;
-    post->is_answered = true;
-    hf_timer_set(&engine->timers, &post->timer, engine->now_ms + ENDS_WITHIN_MS);
+    exchange->call->exchange = NULL;
+    exchange->call = NULL;
+    exchange->is_answered = true;
+    hf_timer_set(&engine->timers, &exchange->timer, engine->now_ms + ENDS_WITHIN_MS);
 }
 
-void hf_post_timer(struct hf_post *post)
+void hf_remote_exchange_timer(struct hf_remote_exchange *exchange)
 {
-    if (post->is_begun)
-        hf_post_abort(post);
+    if (exchange->is_begun)
+        hf_remote_exchange_abort(exchange);
     else
-        begin(post);
+        begin(exchange);
 }
 
 /* What is asked before anything is agreed on. */
@@ -113,96 +129,99 @@ bool hf_status_wants_auth(int status)
     return status == 401 || status == 403;
 }
 
-void hf_post_request(const struct hf_post *post, struct hf_post_request *ret_request)
+void hf_remote_exchange_request(const struct hf_remote_exchange *exchange,
+                                struct hf_remote_exchange_request *ret_request)
 {
-    const struct hf_remote *remote = post->runtime->remote;
-    const char *last = post->verb == HF_POST_RESUME   ? post->event_id
-                       : post->verb == HF_POST_LISTEN ? remote->listen_id
-                                                      : NULL;
-    *ret_request = (struct hf_post_request) {
-        .verb = post->verb,
-        .session_id = hf_span_of(post->session_id),
+    const struct hf_remote *remote = exchange->runtime->remote;
+    const char *last = exchange->kind == HF_EXCHANGE_RESUME   ? exchange->event_id
+                       : exchange->kind == HF_EXCHANGE_STREAM ? remote->listen_id
+                                                              : NULL;
+    *ret_request = (struct hf_remote_exchange_request) {
+        .kind = exchange->kind,
+        .session_id = hf_span_of(exchange->session_id),
         .last_event_id = hf_span_of(last),
         /* What is ours to say runs nothing. A client's request is judged by its evidence alone. */
-        .may_repeat = post->verb == HF_POST_MESSAGE
-                          ? !post->call || post->call->owner->purpose != HF_FOR_CLIENT
-                          : post->verb != HF_POST_GOODBYE,
+        .may_repeat = exchange->kind == HF_EXCHANGE_MESSAGE
+                          ? !exchange->call || exchange->call->owner->purpose != HF_FOR_CLIENT
+                          : exchange->kind != HF_EXCHANGE_DELETE,
     };
-    if (!hf_call_is_initialize(post->call))
+    if (!hf_call_is_initialize(exchange->call))
         ret_request->version = hf_span_of(remote->version);
-    if (post->runtime->is_modern ||
-        (post->call && post->call->owner->purpose == HF_FOR_ERA_PROBE)) {
+    if (exchange->runtime->is_modern ||
+        (exchange->call && exchange->call->owner->purpose == HF_FOR_ERA_PROBE)) {
         ret_request->version = HF_SPAN(HF_MODERN_VERSION);
-        ret_request->headers = hf_remote_headers(post);
+        ret_request->headers = hf_remote_headers(exchange);
     }
-    if (post->verb == HF_POST_MESSAGE)
-        ret_request->endpoint = hf_span_of(post->endpoint ? post->endpoint : remote->endpoint);
-    if (post->verb == HF_POST_MESSAGE && post->owned) {
-        ret_request->pieces[0] = (struct hf_span) { post->owned, post->owned_length };
+    if (exchange->kind == HF_EXCHANGE_MESSAGE)
+        ret_request->endpoint =
+            hf_span_of(exchange->endpoint ? exchange->endpoint : remote->endpoint);
+    if (exchange->kind == HF_EXCHANGE_MESSAGE && exchange->owned) {
+        ret_request->pieces[0] = (struct hf_span) { exchange->owned, exchange->owned_length };
         ret_request->piece_count = 1;
-    } else if (post->verb == HF_POST_MESSAGE && post->call) {
-        ret_request->piece_count = post->call->frame.count;
-        memcpy(ret_request->pieces, post->call->frame.pieces,
-               post->call->frame.count * sizeof *ret_request->pieces);
+    } else if (exchange->kind == HF_EXCHANGE_MESSAGE && exchange->call) {
+        ret_request->piece_count = exchange->call->frame.count;
+        memcpy(ret_request->pieces, exchange->call->frame.pieces,
+               exchange->call->frame.count * sizeof *ret_request->pieces);
     }
 }
 
-struct hf_runtime *hf_post_runtime(const struct hf_post *post)
+struct hf_runtime *hf_remote_exchange_runtime(const struct hf_remote_exchange *exchange)
 {
-    return post->runtime;
+    return exchange->runtime;
 }
-bool hf_post_is_answered(const struct hf_post *post)
+bool hf_remote_exchange_is_answered(const struct hf_remote_exchange *exchange)
 {
-    return post->is_answered;
+    return exchange->is_answered;
 }
-void *hf_post_shell(const struct hf_post *post)
+void *hf_remote_exchange_shell(const struct hf_remote_exchange *exchange)
 {
-    return post->shell;
+    return exchange->shell;
 }
-void hf_post_set_shell(struct hf_post *post, void *shell)
+void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *shell)
 {
-    post->shell = shell;
+    exchange->shell = shell;
 }
 
 /* ---- what is sent ---- */
 
 static void send(struct hf_call *call)
 {
-    call->post = hf_post_new(call->runtime, HF_POST_MESSAGE, call);
+    call->exchange = hf_remote_exchange_new(call->runtime, HF_EXCHANGE_MESSAGE, call);
 }
 
-static void end_within_stall(struct hf_post *post)
+static void end_within_stall(struct hf_remote_exchange *exchange)
 {
-    struct hf_engine *engine = post->runtime->server->engine;
-    hf_timer_set(&engine->timers, &post->timer,
-                 engine->now_ms + post->runtime->server->settings.stall_ms);
+    struct hf_engine *engine = exchange->runtime->server->engine;
+    hf_timer_set(&engine->timers, &exchange->timer,
+                 engine->now_ms + exchange->runtime->server->settings.stall_ms);
 }
 
-static struct hf_post *tell(struct hf_runtime *runtime, struct hf_span message)
+static struct hf_remote_exchange *tell(struct hf_runtime *runtime, struct hf_span message)
 {
-    struct hf_post *post = hf_post_new(runtime, HF_POST_MESSAGE, NULL);
-    post->owned = hf_span_dup(message);
-    post->owned_length = message.n;
+    struct hf_remote_exchange *exchange =
+        hf_remote_exchange_new(runtime, HF_EXCHANGE_MESSAGE, NULL);
+    exchange->owned = hf_span_dup(message);
+    exchange->owned_length = message.n;
     runtime->unsent_bytes += message.n;
     runtime->unsent_count++;
-    end_within_stall(post);
-    return post;
+    end_within_stall(exchange);
+    return exchange;
 }
 
 static void tell_about(struct hf_runtime *runtime, const struct hf_call *about,
                        struct hf_span message)
 {
-    const struct hf_post *asked = about ? about->post : NULL;
+    const struct hf_remote_exchange *asked = about ? about->exchange : NULL;
     if (about && !asked && !runtime->is_older_transport)
         return; /* it was turned away, and the rest of it is only in our heads */
     if (!asked && hf_runtime_is_renewing(runtime))
         return; /* it is about what the server has forgotten */
-    struct hf_post *post = tell(runtime, message);
-    if (!asked || asked->session == post->session)
+    struct hf_remote_exchange *exchange = tell(runtime, message);
+    if (!asked || asked->session == exchange->session)
         return;
-    post->session = asked->session;
-    hf_free(post->session_id);
-    post->session_id = asked->session_id ? hf_strdup(asked->session_id) : NULL;
+    exchange->session = asked->session;
+    hf_free(exchange->session_id);
+    exchange->session_id = asked->session_id ? hf_strdup(asked->session_id) : NULL;
 }
 
 static bool can_be_a_header(struct hf_span text)
@@ -226,11 +245,11 @@ static void agree(struct hf_runtime *runtime, struct hf_span version)
 
 static void introduce(struct hf_runtime *runtime)
 {
-    struct hf_post *post =
+    struct hf_remote_exchange *exchange =
         tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
-    set_initialized(runtime, post);
+    set_initialized(runtime, exchange);
     /* nothing goes on without it: its time is that of the whole start */
-    hf_timer_clear(&runtime->server->engine->timers, &post->timer);
+    hf_timer_clear(&runtime->server->engine->timers, &exchange->timer);
 }
 
 /* ---- coming and going ---- */
@@ -239,7 +258,7 @@ static void init(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = hf_new(struct hf_remote);
     runtime->remote = remote;
-    hf_link_init(&remote->posts);
+    hf_link_init(&remote->exchanges);
     hf_timer_init(&remote->listen_again, HF_TIMER_SERVER_STREAM, runtime);
     remote->session = 1;
     runtime->is_older_transport = runtime->server->settings.transport == HF_TRANSPORT_SSE;
@@ -260,9 +279,9 @@ static void free_remote(struct hf_runtime *runtime)
 static void done(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = runtime->remote;
-    struct hf_post *post;
-    HF_LIST_EACH_SAFE (post, &remote->posts, struct hf_post, link) {
-        hf_post_abort(post);
+    struct hf_remote_exchange *exchange;
+    HF_LIST_EACH_SAFE (exchange, &remote->exchanges, struct hf_remote_exchange, link) {
+        hf_remote_exchange_abort(exchange);
     }
     hf_timer_clear(&runtime->server->engine->timers, &remote->listen_again);
 }
@@ -270,7 +289,7 @@ static void done(struct hf_runtime *runtime)
 void hf_remote_start(struct hf_runtime *runtime)
 {
     if (runtime->is_older_transport)
-        runtime->remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
+        runtime->remote->listen = hf_remote_exchange_new(runtime, HF_EXCHANGE_STREAM, NULL);
     else
         hf_handshake_begin(runtime);
 }
@@ -281,16 +300,16 @@ static void close_session(struct hf_runtime *runtime)
     struct hf_remote *remote = runtime->remote;
     done(runtime);
     if (remote->session_id && !runtime->is_older_transport)
-        (void)hf_post_new(runtime, HF_POST_GOODBYE, NULL);
+        (void)hf_remote_exchange_new(runtime, HF_EXCHANGE_DELETE, NULL);
     else
-        hf_emit(runtime->server->engine, HF_DO_HANG_UP)->runtime = runtime;
+        hf_emit(runtime->server->engine, HF_DO_DISCONNECT)->runtime = runtime;
 }
 
 static void kill(struct hf_runtime *runtime)
 {
     done(runtime);
     if (!runtime->is_tree_gone)
-        hf_emit(runtime->server->engine, HF_DO_HANG_UP)->runtime = runtime;
+        hf_emit(runtime->server->engine, HF_DO_DISCONNECT)->runtime = runtime;
 }
 
 void hf_remote_lost(struct hf_runtime *runtime)
@@ -318,10 +337,10 @@ static void switched_off(struct hf_runtime *runtime)
 
 /* ---- what the shell saw ---- */
 
-void hf_post_sending(struct hf_post *post, struct hf_now now)
+void hf_remote_exchange_sending(struct hf_remote_exchange *exchange, struct hf_now now)
 {
-    struct hf_call *call = post->call;
-    hf_set_now(post->runtime->server->engine, now);
+    struct hf_call *call = exchange->call;
+    hf_set_now(exchange->runtime->server->engine, now);
     if (!call || call->stage != HF_CALL_QUEUED)
         return;
     hf_call_set_stage(call, HF_CALL_SENT);
@@ -333,57 +352,57 @@ void hf_post_sending(struct hf_post *post, struct hf_now now)
 }
 
 /* The rest of the greeting, should it be cut, belongs to the session as well. */
-static void take_session_id(struct hf_post *post, struct hf_span session_id)
+static void take_session_id(struct hf_remote_exchange *exchange, struct hf_span session_id)
 {
-    struct hf_remote *remote = post->runtime->remote;
+    struct hf_remote *remote = exchange->runtime->remote;
     hf_free(remote->session_id);
-    hf_free(post->session_id);
+    hf_free(exchange->session_id);
     remote->session_id = session_id.p ? hf_span_dup(session_id) : NULL;
-    post->session_id = session_id.p ? hf_span_dup(session_id) : NULL;
+    exchange->session_id = session_id.p ? hf_span_dup(session_id) : NULL;
 }
 
-void hf_post_head(struct hf_post *post, int status, bool is_stream, struct hf_span session_id,
-                  struct hf_now now)
+void hf_remote_exchange_head(struct hf_remote_exchange *exchange, int status, bool is_stream,
+                             struct hf_span session_id, struct hf_now now)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     struct hf_remote *remote = runtime->remote;
     hf_runtime_bytes_came(runtime, now);
-    post->status = status;
-    post->is_stream = is_stream;
-    post->opened_ms = now.mono_ms;
+    exchange->status = status;
+    exchange->is_stream = is_stream;
+    exchange->opened_ms = now.mono_ms;
     if (status < 200 || status > 299)
         return;
-    if (post == remote->initialized) { /* it has arrived, whatever else comes of it */
+    if (exchange == remote->initialized) { /* it has arrived, whatever else comes of it */
         set_initialized(runtime, NULL);
-        end_within_stall(post);
+        end_within_stall(exchange);
         hf_handshake_introduced(runtime);
     }
-    if (post->call && post->call->owner->purpose == HF_FOR_INITIALIZE) {
-        if (post->verb == HF_POST_MESSAGE)
-            take_session_id(post, session_id);
-    } else if (post->verb == HF_POST_MESSAGE && post->call && post->session == remote->session &&
-               !hf_inquiry_is_stranger(post->call)) {
+    if (exchange->call && exchange->call->owner->purpose == HF_FOR_INITIALIZE) {
+        if (exchange->kind == HF_EXCHANGE_MESSAGE)
+            take_session_id(exchange, session_id);
+    } else if (exchange->kind == HF_EXCHANGE_MESSAGE && exchange->call &&
+               exchange->session == remote->session && !hf_inquiry_is_stranger(exchange->call)) {
         remote->is_session_proven = true;
-        remote->has_served |= post->call->owner->purpose == HF_FOR_CLIENT;
+        remote->has_served |= exchange->call->owner->purpose == HF_FOR_CLIENT;
     }
-    if (post == remote->listen && is_stream) {
-        if (remote->listened == post->session && !remote->listen_id)
+    if (exchange == remote->listen && is_stream) {
+        if (remote->listened == exchange->session && !remote->listen_id)
             for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
                 hf_listing_again(runtime, part); /* what it said meanwhile is lost */
-        remote->listened = post->session;
+        remote->listened = exchange->session;
     }
 }
 
 /* With an error status only one thing counts: the response to the request that was sent. And where
  * credentials are wanted before anything is agreed on, not even that. */
-enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
-                             struct hf_span *ret_answer)
+enum hf_reading hf_remote_exchange_read(struct hf_remote_exchange *exchange,
+                                        const struct hf_body *body, struct hf_span *ret_answer)
 {
-    const struct hf_call *call = post->call;
-    struct hf_engine *engine = post->runtime->server->engine;
+    const struct hf_call *call = exchange->call;
+    struct hf_engine *engine = exchange->runtime->server->engine;
     const unsigned depth_max = engine->limits.max_depth;
     *ret_answer = (struct hf_span) { NULL, 0 };
-    if (!call || (hf_call_is_initialize(call) && hf_status_wants_auth(post->status)))
+    if (!call || (hf_call_is_initialize(call) && hf_status_wants_auth(exchange->status)))
         return hf_body_is_sound(body, depth_max) ? HF_READ_NO_ANSWER : HF_READ_UNREADABLE;
     struct hf_buf answer = hf_draft();
     const enum hf_reading reading = hf_body_read(body, call->id, depth_max, &answer);
@@ -391,92 +410,96 @@ enum hf_reading hf_post_read(struct hf_post *post, const struct hf_body *body,
     return reading;
 }
 
-bool hf_post_is_answer(struct hf_post *post, struct hf_span text)
+bool hf_remote_exchange_is_answer(struct hf_remote_exchange *exchange, struct hf_span text)
 {
     const struct hf_body body = { .text = text };
     struct hf_span answer;
-    const enum hf_reading reading = hf_post_read(post, &body, &answer);
+    const enum hf_reading reading = hf_remote_exchange_read(exchange, &body, &answer);
     return reading == HF_READ_RESULT || reading == HF_READ_ERROR;
 }
 
 /* Of a stream: if that is all that it says, it may mean that the session is not known. */
-static void note_to_nobody(struct hf_post *post, struct hf_span text)
+static void note_to_nobody(struct hf_remote_exchange *exchange, struct hf_span text)
 {
     const struct hf_body body = { .text = text };
-    if (!post->is_answered && hf_linked(&post->link) && post->call && post->session_id &&
-        hf_body_is_error_to_nobody(&body))
-        post->to_nobody = hf_span_dup(text);
+    if (!exchange->is_answered && hf_linked(&exchange->link) && exchange->call &&
+        exchange->session_id && hf_body_is_error_to_nobody(&body))
+        exchange->to_nobody = hf_span_dup(text);
 }
 
 /* An event under an error status: an answer is an answer. But an error there proves nothing of its
  * call, and as little that whoever asks under this session is served. */
-static void take_from_error(struct hf_post *post, struct hf_span text)
+static void take_from_error(struct hf_remote_exchange *exchange, struct hf_span text)
 {
-    struct hf_runtime *runtime = post->runtime;
-    struct hf_call *call = post->call;
+    struct hf_runtime *runtime = exchange->runtime;
+    struct hf_call *call = exchange->call;
     struct hf_span answer;
     const struct hf_body body = { .text = text };
-    const enum hf_reading reading = hf_post_read(post, &body, &answer);
-    const bool is_refusal = reading == HF_READ_ERROR && post->is_stream && post->session_id;
+    const enum hf_reading reading = hf_remote_exchange_read(exchange, &body, &answer);
+    const bool is_refusal = reading == HF_READ_ERROR && exchange->is_stream && exchange->session_id;
     if (reading != HF_READ_RESULT && reading != HF_READ_ERROR)
         return;
     if (is_refusal && call->owner->purpose == HF_FOR_INQUIRY) {
-        hf_inquiry_over(call, post->status, false, NULL);
+        hf_inquiry_over(call, exchange->status, false, NULL);
         return;
     }
     const bool is_clients = call->owner->purpose == HF_FOR_CLIENT;
-    const int status = post->status;
-    const uint64_t session = post->session;
-    post->is_exact = !post->is_stream && hf_body_is_exact_error(&body, call->id);
+    const int status = exchange->status;
+    const uint64_t session = exchange->session;
+    exchange->is_exact = !exchange->is_stream && hf_body_is_exact_error(&body, call->id);
     hf_server_message(runtime, call, answer);
     if (is_refusal && is_clients && session == runtime->remote->session)
         hf_remote_call_refused(runtime, status);
 }
 
-void hf_post_message(struct hf_post *post, struct hf_span text, struct hf_now now)
+void hf_remote_exchange_message(struct hf_remote_exchange *exchange, struct hf_span text,
+                                struct hf_now now)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     hf_runtime_bytes_came(runtime, now);
-    post->has_progressed = true;
+    exchange->has_progressed = true;
     text = hf_msg_without_bom(text);
-    if (post->status < 300) {
-        hf_server_message(runtime, post->call, text);
-        if (post->is_stream && post->message_count++ == 0)
-            note_to_nobody(post, text);
+    if (exchange->status < 300) {
+        hf_server_message(runtime, exchange->call, text);
+        if (exchange->is_stream && exchange->message_count++ == 0)
+            note_to_nobody(exchange, text);
         return;
     }
-    take_from_error(post, text);
+    take_from_error(exchange, text);
 }
 
-void hf_post_message_over(struct hf_post *post, const struct hf_json_skim *skim, struct hf_now now)
+void hf_remote_exchange_message_oversized(struct hf_remote_exchange *exchange,
+                                          const struct hf_json_skim *skim, struct hf_now now)
 {
-    hf_runtime_bytes_came(post->runtime, now);
-    post->message_count++;
-    if (post->status < 300)
-        hf_server_message_oversized(post->runtime, skim);
+    hf_runtime_bytes_came(exchange->runtime, now);
+    exchange->message_count++;
+    if (exchange->status < 300)
+        hf_server_message_oversized(exchange->runtime, skim);
 }
 
-void hf_post_mark(struct hf_post *post, struct hf_span event_id, int64_t retry_ms)
+void hf_remote_exchange_event(struct hf_remote_exchange *exchange, struct hf_span event_id,
+                              int64_t retry_ms)
 {
-    struct hf_remote *remote = post->runtime->remote;
-    char **last = post == remote->listen ? &remote->listen_id : &post->event_id;
+    struct hf_remote *remote = exchange->runtime->remote;
+    char **last = exchange == remote->listen ? &remote->listen_id : &exchange->event_id;
     if (event_id.p && !(*last && hf_span_is(event_id, *last))) {
         hf_free(*last);
         *last = event_id.n ? hf_span_dup(event_id) : NULL;
-        post->has_progressed = true;
+        exchange->has_progressed = true;
     }
     if (retry_ms >= 0)
-        post->retry_ms = retry_ms < HF_RETRY_MS_MIN   ? HF_RETRY_MS_MIN
-                         : retry_ms > HF_RETRY_MS_MAX ? HF_RETRY_MS_MAX
-                                                      : retry_ms;
+        exchange->retry_ms = retry_ms < HF_RETRY_MS_MIN   ? HF_RETRY_MS_MIN
+                             : retry_ms > HF_RETRY_MS_MAX ? HF_RETRY_MS_MAX
+                                                          : retry_ms;
 }
 
-void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now now)
+void hf_remote_exchange_endpoint(struct hf_remote_exchange *exchange, struct hf_span url,
+                                 struct hf_now now)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     struct hf_remote *remote = runtime->remote;
     hf_runtime_bytes_came(runtime, now);
-    if (post != remote->listen || !runtime->is_older_transport || remote->endpoint)
+    if (exchange != remote->listen || !runtime->is_older_transport || remote->endpoint)
         return;
     remote->endpoint = hf_span_dup(url);
     hf_handshake_begin(runtime);
@@ -487,8 +510,8 @@ void hf_post_endpoint(struct hf_post *post, struct hf_span url, struct hf_now no
 static void call_left(struct hf_call *call)
 {
     hf_refusal_drop(call);
-    if (call->post)
-        leave(call->post, call->is_answered);
+    if (call->exchange)
+        leave(call->exchange, call->is_answered);
 }
 
 static bool call_lost(struct hf_call *call)

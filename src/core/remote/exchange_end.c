@@ -2,7 +2,24 @@
  * session and of the call that waited for the answer. */
 #include <assert.h>
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/call/verdict.h"
+#include "core/engine.h"
+#include "core/inbox/from_server.h"
+#include "core/machine/evidence.h"
+#include "core/machine/http_body.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/remote/refusal.h"
+#include "core/remote/remote.h"
+#include "core/remote/session.h"
+#include "core/server/era_probe.h"
+#include "core/server/facts.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/server/liveness.h"
+#include "core/server/runtime.h"
+#include "core/settings.h"
 
 enum {
     RESUME_MS = 500,       /* if the server did not say */
@@ -22,7 +39,7 @@ static bool try_older_transport(struct hf_runtime *runtime, int status)
     return true;
 }
 
-static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
+static void hello_failed(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
@@ -62,7 +79,7 @@ static void hello_failed(struct hf_call *call, const struct hf_post_end *end)
 /* ---- what stands in it ---- */
 
 struct over { /* an exchange, and what is known of it */
-    const struct hf_post_end *end;
+    const struct hf_remote_exchange_end *end;
     struct hf_body body;
     enum hf_reading reading;
     struct hf_span answer; /* found in the body */
@@ -79,35 +96,38 @@ static bool is_client_error(int status)
 
 /* Of a stream of events counts what was said on it, if that was one thing and nothing is missing.
  */
-static struct hf_body all_that_was_said(const struct hf_post *post, const struct hf_post_end *end)
+static struct hf_body all_that_was_said(const struct hf_remote_exchange *exchange,
+                                        const struct hf_remote_exchange_end *end)
 {
     struct hf_body body = end->body;
-    const bool is_all = post->message_count == 1 && post->to_nobody && body.is_measured;
-    body.text = is_all ? hf_span_of(post->to_nobody) : HF_SPAN("");
+    const bool is_all = exchange->message_count == 1 && exchange->to_nobody && body.is_measured;
+    body.text = is_all ? hf_span_of(exchange->to_nobody) : HF_SPAN("");
     body.type = HF_SPAN("one event"); /* in the place of a stream's, which proves nothing */
     return body;
 }
 
-static struct over look(struct hf_post *post, const struct hf_post_end *end)
+static struct over look(struct hf_remote_exchange *exchange,
+                        const struct hf_remote_exchange_end *end)
 {
-    const struct hf_runtime *runtime = post->runtime;
+    const struct hf_runtime *runtime = exchange->runtime;
     const unsigned depth_max = runtime->server->engine->limits.max_depth;
     struct over over = {
         .end = end,
-        .body = post->is_stream && end->status < 300 ? all_that_was_said(post, end) : end->body,
-        .session = post->session,
-        .had_session = post->session_id || runtime->remote->endpoint,
-        .is_current = post->session == runtime->remote->session,
+        .body =
+            exchange->is_stream && end->status < 300 ? all_that_was_said(exchange, end) : end->body,
+        .session = exchange->session,
+        .had_session = exchange->session_id || runtime->remote->endpoint,
+        .is_current = exchange->session == runtime->remote->session,
     };
     over.body.is_whole = end->is_whole;
-    if (post->status >= 300)
-        over.reading = hf_post_read(post, &over.body, &over.answer);
-    if (end->status < 200 || post->verb == HF_POST_RESUME ||
+    if (exchange->status >= 300)
+        over.reading = hf_remote_exchange_read(exchange, &over.body, &over.answer);
+    if (end->status < 200 || exchange->kind == HF_EXCHANGE_RESUME ||
         !hf_body_is_sound(&over.body, depth_max))
         return over;
     over.is_to_nobody = hf_body_is_error_to_nobody(&over.body);
     if (is_client_error(end->status) || (end->status < 300 && over.is_to_nobody))
-        over.form = hf_form_of(end->status, &over.body, hf_span_of(post->session_id));
+        over.form = hf_form_of(end->status, &over.body, hf_span_of(exchange->session_id));
     return over;
 }
 
@@ -137,11 +157,11 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
 }
 
 /* True: the response was in it, and was taken. */
-static bool take_answer(struct hf_post *post, const struct over *over)
+static bool take_answer(struct hf_remote_exchange *exchange, const struct over *over)
 {
-    struct hf_call *call = post->call;
-    struct hf_runtime *runtime = post->runtime;
-    if (!call || post->is_answered ||
+    struct hf_call *call = exchange->call;
+    struct hf_runtime *runtime = exchange->runtime;
+    if (!call || exchange->is_answered ||
         (over->reading != HF_READ_RESULT && over->reading != HF_READ_ERROR) ||
         is_doubtful_error(call, over))
         return false;
@@ -153,10 +173,10 @@ static bool take_answer(struct hf_post *post, const struct over *over)
                             over->form.status && over->had_session && over->is_current &&
                             !runtime->is_modern;
     const bool is_clients = call->owner->purpose == HF_FOR_CLIENT;
-    post->is_exact = over->form.status && hf_body_is_exact_error(&over->body, call->id);
+    exchange->is_exact = over->form.status && hf_body_is_exact_error(&over->body, call->id);
     hf_server_message(runtime, call, over->answer);
-    if (hf_linked(&post->link))
-        hf_post_abort(post);
+    if (hf_linked(&exchange->link))
+        hf_remote_exchange_abort(exchange);
     if (is_clients && over->reading == HF_READ_ERROR && over->had_session && over->is_current)
         hf_remote_call_refused(runtime, over->end->status);
     if (is_refusal)
@@ -169,7 +189,7 @@ static bool take_answer(struct hf_post *post, const struct over *over)
 static void ours_failed(struct hf_call *call, const struct over *over)
 {
     struct hf_runtime *runtime = call->runtime;
-    const struct hf_post_end *end = over->end;
+    const struct hf_remote_exchange_end *end = over->end;
     const enum hf_call_purpose purpose = call->owner->purpose;
     if (purpose == HF_FOR_LIST) {
         char error[80];
@@ -192,7 +212,7 @@ static void ours_failed(struct hf_call *call, const struct over *over)
 }
 
 /* For people. The server's own reason may be about another of its runtimes by now. */
-static void describe_end(const struct hf_post_end *end, char text[REASON_MAX])
+static void describe_end(const struct hf_remote_exchange_end *end, char text[REASON_MAX])
 {
     if (!end->is_whole)
         (void)snprintf(text, REASON_MAX, "%s", end->why);
@@ -203,7 +223,7 @@ static void describe_end(const struct hf_post_end *end, char text[REASON_MAX])
 
 /* Whoever turned it away is there and will do so again, most likely, if it comes at once. A session
  * that is not known is another matter: a new one is made, or its server is lost. */
-static void rest(struct hf_call *call, const struct hf_post_end *end)
+static void rest(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     const uint64_t least = (uint64_t)REFUSED_MS << (call->history.sends > 1);
     const uint64_t wanted = end->retry_after_ms > 0 ? (uint64_t)end->retry_after_ms : 0;
@@ -227,7 +247,7 @@ static void doubt(struct hf_call *call, const struct over *over)
 static void judge(struct hf_call *call, const struct over *over)
 {
     const struct hf_settings *settings = &call->runtime->server->settings;
-    const struct hf_post_end *end = over->end;
+    const struct hf_remote_exchange_end *end = over->end;
     const struct hf_http_facts facts = {
         .sent = end->sent,
         .status = end->status,
@@ -263,30 +283,31 @@ static void judge(struct hf_call *call, const struct over *over)
     }
 }
 
-static bool may_resume(const struct hf_post *post)
+static bool may_resume(const struct hf_remote_exchange *exchange)
 {
-    return post->call && post->event_id && post->verb != HF_POST_LISTEN &&
-           !post->runtime->is_frozen && !post->runtime->is_modern && post->status >= 200 &&
-           post->status < 300 && (post->has_progressed || post->vain_resumes < VAIN_RESUMES_MAX);
+    return exchange->call && exchange->event_id && exchange->kind != HF_EXCHANGE_STREAM &&
+           !exchange->runtime->is_frozen && !exchange->runtime->is_modern &&
+           exchange->status >= 200 && exchange->status < 300 &&
+           (exchange->has_progressed || exchange->vain_resumes < VAIN_RESUMES_MAX);
 }
 
-static void resume_later(struct hf_post *post)
+static void resume_later(struct hf_remote_exchange *exchange)
 {
-    struct hf_engine *engine = post->runtime->server->engine;
-    post->vain_resumes = post->has_progressed ? 0 : post->vain_resumes + 1;
-    post->verb = HF_POST_RESUME;
-    uint64_t delay = (uint64_t)(post->retry_ms < 0 ? RESUME_MS : post->retry_ms)
-                     << post->vain_resumes;
+    struct hf_engine *engine = exchange->runtime->server->engine;
+    exchange->vain_resumes = exchange->has_progressed ? 0 : exchange->vain_resumes + 1;
+    exchange->kind = HF_EXCHANGE_RESUME;
+    uint64_t delay = (uint64_t)(exchange->retry_ms < 0 ? RESUME_MS : exchange->retry_ms)
+                     << exchange->vain_resumes;
     if (delay > HF_RETRY_MS_MAX)
         delay = HF_RETRY_MS_MAX;
-    hf_timer_set(&engine->timers, &post->timer, engine->now_ms + delay);
+    hf_timer_set(&engine->timers, &exchange->timer, engine->now_ms + delay);
 }
 
 /* What the end of one exchange says of the server as a whole. That it cannot be reached concerns
  * everybody. That it, or somebody in front of it, broke off or says that it cannot: perhaps only
  * this call, so that is asked once more (liveness.c). A stream that only brings news is cut by many
  * things on the way, for many reasons. */
-static bool is_trouble(const struct hf_call *call, const struct hf_post_end *end)
+static bool is_trouble(const struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     const bool is_news = call && call->owner->purpose == HF_FOR_SUBSCRIPTION;
     const bool is_doubt = call && call->owner->purpose == HF_FOR_INQUIRY && end->status;
@@ -295,13 +316,13 @@ static bool is_trouble(const struct hf_call *call, const struct hf_post_end *end
             (!end->is_whole && end->status < 300 && call));
 }
 
-static bool is_unreachable(const struct hf_post_end *end)
+static bool is_unreachable(const struct hf_remote_exchange_end *end)
 {
     return end->status == 0 && end->sent == HF_SENT_NOTHING;
 }
 
 static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call,
-                    const struct hf_post_end *end)
+                    const struct hf_remote_exchange_end *end)
 {
     const bool is_check = call && call->owner->purpose == HF_FOR_CHECK;
     const bool is_starting =
@@ -318,7 +339,7 @@ static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call
 }
 
 static void report(struct hf_runtime *runtime, const struct hf_call *call,
-                   const struct hf_post_end *end)
+                   const struct hf_remote_exchange_end *end)
 {
     struct hf_server *server = runtime->server;
     if (runtime != runtime->slot->current && runtime != runtime->slot->attempt)
@@ -341,7 +362,7 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
 static bool answer_may_come(const struct hf_call *call, const struct over *over)
 {
     const struct hf_runtime *runtime = call->runtime;
-    const struct hf_post_end *end = over->end;
+    const struct hf_remote_exchange_end *end = over->end;
     if (end->status >= 200 && end->status < 300)
         return true;
     const struct hf_settings *settings = &runtime->server->settings;
@@ -353,7 +374,7 @@ static bool answer_may_come(const struct hf_call *call, const struct over *over)
 
 /* A call that was accepted, and whose answer cannot be had: no status of the resumption, and nobody
  * who vouches for one, makes that a call that never ran. */
-static void judge_accepted(struct hf_call *call, const struct hf_post_end *end)
+static void judge_accepted(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     char why[REASON_MAX];
     describe_end(end, why);
@@ -368,21 +389,22 @@ static bool says_unknown_session(const struct hf_call *call, const struct over *
            !hf_call_is_initialize(call) && !hf_inquiry_is_stranger(call);
 }
 
-static void message_over(struct hf_post *post, const struct hf_post_end *end)
+static void message_over(struct hf_remote_exchange *exchange,
+                         const struct hf_remote_exchange_end *end)
 {
-    struct hf_runtime *runtime = post->runtime;
-    struct hf_call *call = post->call;
-    const bool was_initialized = post == runtime->remote->initialized;
-    const bool was_resumed = post->verb == HF_POST_RESUME;
-    if (post->is_answered) { /* whatever its status says, or its end: it did what it was for */
-        hf_post_abort(post);
+    struct hf_runtime *runtime = exchange->runtime;
+    struct hf_call *call = exchange->call;
+    const bool was_initialized = exchange == runtime->remote->initialized;
+    const bool was_resumed = exchange->kind == HF_EXCHANGE_RESUME;
+    if (exchange->is_answered) { /* whatever its status says, or its end: it did what it was for */
+        hf_remote_exchange_abort(exchange);
         return;
     }
-    const struct over over = look(post, end);
-    if (take_answer(post, &over))
+    const struct over over = look(exchange, end);
+    if (take_answer(exchange, &over))
         return;
-    hf_post_abort(post); /* it is over: this only forgets it */
-    if (over.is_current) /* else it hurts nobody else */
+    hf_remote_exchange_abort(exchange); /* it is over: this only forgets it */
+    if (over.is_current)                /* else it hurts nobody else */
         report(runtime, call, end);
     const bool is_unknown = says_unknown_session(call, &over);
     const bool is_clients = call && call->owner->purpose == HF_FOR_CLIENT;
@@ -415,36 +437,37 @@ static void message_over(struct hf_post *post, const struct hf_post_end *end)
         hf_handshake_introduced(runtime);
 }
 
-void hf_post_over(struct hf_post *post, const struct hf_post_end *end, struct hf_now now)
+void hf_remote_exchange_ended(struct hf_remote_exchange *exchange,
+                              const struct hf_remote_exchange_end *end, struct hf_now now)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     hf_set_now(runtime->server->engine, now);
-    post->status = end->status;
-    assert(post->is_begun);
-    post->is_begun = false;
+    exchange->status = end->status;
+    assert(exchange->is_begun);
+    exchange->is_begun = false;
     if (runtime == runtime->slot->current || runtime == runtime->slot->attempt)
         runtime->slot->refuses_connections = is_unreachable(end);
-    if (post->verb == HF_POST_GOODBYE) {
-        hf_post_abort(post);
-        hf_runtime_hung_up(runtime, now);
+    if (exchange->kind == HF_EXCHANGE_DELETE) {
+        hf_remote_exchange_abort(exchange);
+        hf_runtime_disconnected(runtime, now);
         return;
     }
-    if (post->verb == HF_POST_LISTEN) {
-        hf_remote_stream_ended(post, end);
-    } else if (may_resume(post)) {
-        resume_later(post);
+    if (exchange->kind == HF_EXCHANGE_STREAM) {
+        hf_remote_stream_ended(exchange, end);
+    } else if (may_resume(exchange)) {
+        resume_later(exchange);
         return;
-    } else if (post->verb == HF_POST_RESUME) {
+    } else if (exchange->kind == HF_EXCHANGE_RESUME) {
         /* It was accepted and its answer cannot be had: whatever is said now, it may have run. */
-        struct hf_post_end lost = *end;
+        struct hf_remote_exchange_end lost = *end;
         lost.sent = HF_SENT_WHOLE;
         if (lost.status >= 300 && lost.status < 502) {
             lost.status = 200;
             lost.is_whole = true;
         }
-        message_over(post, &lost);
+        message_over(exchange, &lost);
     } else {
-        message_over(post, end);
+        message_over(exchange, end);
     }
     hf_runtime_maybe_drained(runtime);
 }

@@ -1,6 +1,12 @@
 /* remote_headers.c - what a modern request says in the headers of its exchange, and what becomes of
  * it when the server says that they are wrong. */
-#include "core/state.h"
+#include "core/remote/headers.h"
+#include "core/call/verdict.h"
+#include "core/catalog/part.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/server/facts.h"
+#include "core/server/listing.h"
 #include "wire/mcp_headers.h"
 
 static void add_line(struct hf_buf *out, const char *prefix, struct hf_span name,
@@ -29,12 +35,12 @@ static struct hf_span name_of(const struct hf_call *call, struct hf_span params)
     return call->own_name ? hf_span_of(call->own_name) : hf_json_get(params, member);
 }
 
-struct hf_span hf_remote_headers(const struct hf_post *post)
+struct hf_span hf_remote_headers(const struct hf_remote_exchange *exchange)
 {
-    const struct hf_call *call = post->call;
-    struct hf_server *server = post->runtime->server;
+    const struct hf_call *call = exchange->call;
+    struct hf_server *server = exchange->runtime->server;
     const struct hf_span text = call ? (struct hf_span) { call->text, call->text_length }
-                                     : (struct hf_span) { post->owned, post->owned_length };
+                                     : (struct hf_span) { exchange->owned, exchange->owned_length };
     const struct hf_span params = hf_json_get(text, HF_SPAN("params"));
     struct hf_buf lines = hf_draft();
     add_line(&lines, "Mcp-", HF_SPAN("Method"), hf_json_get(text, HF_SPAN("method")));
@@ -92,8 +98,8 @@ static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = code_of(msg);
-    if (!call->runtime->is_modern || call->was_corrected || !call->post ||
-        call->post->status != 400 || !call->post->is_exact)
+    if (!call->runtime->is_modern || call->was_corrected || !call->exchange ||
+        call->exchange->status != 400 || !call->exchange->is_exact)
         return false;
     return code == HF_CODE_HEADER_MISMATCH ||
            (code == HF_CODE_UNSUPPORTED_VERSION && lists_versions(msg, false));

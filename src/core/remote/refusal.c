@@ -7,7 +7,19 @@
  * 3. One that was turned away in the same way waits for the next session (or runtime) and for a
  *    ping under it. If that is not turned away in the same way, the call was refused and is sent
  *    again; else nobody can tell, and it is not. */
-#include "core/state.h"
+#include "core/remote/refusal.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/call/queue.h"
+#include "core/call/verdict.h"
+#include "core/inbox/from_server.h"
+#include "core/machine/evidence.h"
+#include "core/machine/http_body.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/remote/remote.h"
+#include "core/remote/session.h"
+#include "core/settings.h"
 
 enum { RENEWAL_PAUSE_MS = 60000 }; /* if the session that is said to be unknown still serves */
 
@@ -119,9 +131,9 @@ static char *make_up(const struct hf_runtime *runtime)
     return name ? hf_made_up(hf_span_of(name), random_share, runtime->server->engine) : NULL;
 }
 
-static void go_under(struct hf_post *post, const char *name, bool is_endpoint)
+static void go_under(struct hf_remote_exchange *exchange, const char *name, bool is_endpoint)
 {
-    char **place = is_endpoint ? &post->endpoint : &post->session_id;
+    char **place = is_endpoint ? &exchange->endpoint : &exchange->session_id;
     hf_free(*place);
     *place = hf_strdup(name);
 }
@@ -144,7 +156,7 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
     if (!call)
         return;
     if (is_stranger)
-        go_under(call->post, inquiry->name, runtime->is_older_transport);
+        go_under(call->exchange, inquiry->name, runtime->is_older_transport);
     call->end_by_ms =
         runtime->server->engine->now_ms + runtime->server->settings.liveness.timeout_ms;
     hf_call_arm(call);

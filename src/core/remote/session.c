@@ -5,8 +5,20 @@
  * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits.
  * A modern server has none: what is doubted there is its era, and one that has gone back to the
  * older one is another runtime. */
+#include "core/remote/session.h"
 #include <stdio.h>
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/machine/evidence.h"
+#include "core/outbox.h"
+#include "core/remote/exchange.h"
+#include "core/remote/refusal.h"
+#include "core/remote/remote.h"
+#include "core/server/facts.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/server/liveness.h"
+#include "core/server/runtime.h"
+#include "core/server/server_request.h"
 
 enum { LISTEN_MS = 1000, LISTEN_MS_MAX = 30000 };
 
@@ -70,7 +82,7 @@ static void renew(struct hf_runtime *runtime, int status)
     remote->listen_id = NULL;
     hf_timer_clear(&server->engine->timers, &remote->listen_again);
     if (remote->listen)
-        hf_post_abort(remote->listen);
+        hf_remote_exchange_abort(remote->listen);
     remote->listen_refusal = 0;
     hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
     end_ours(runtime);
@@ -128,10 +140,10 @@ void hf_remote_open_stream(struct hf_runtime *runtime)
     if (runtime->is_older_transport || remote->listen || runtime->is_frozen || runtime->is_modern ||
         runtime->machine.state != HF_RUNTIME_LIVE || hf_runtime_is_renewing(runtime))
         return;
-    remote->listen = hf_post_new(runtime, HF_POST_LISTEN, NULL);
+    remote->listen = hf_remote_exchange_new(runtime, HF_EXCHANGE_STREAM, NULL);
 }
 
-static void listen_later(struct hf_runtime *runtime, const struct hf_post *before)
+static void listen_later(struct hf_runtime *runtime, const struct hf_remote_exchange *before)
 {
     struct hf_engine *engine = runtime->server->engine;
     struct hf_remote *remote = runtime->remote;
@@ -150,7 +162,7 @@ static void listen_later(struct hf_runtime *runtime, const struct hf_post *befor
     hf_timer_set(&engine->timers, &remote->listen_again, engine->now_ms + delay);
 }
 
-static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_end *end)
+static void older_stream_over(struct hf_runtime *runtime, const struct hf_remote_exchange_end *end)
 {
     struct hf_server *server = runtime->server;
     char before[40] = "";
@@ -175,22 +187,23 @@ static void older_stream_over(struct hf_runtime *runtime, const struct hf_post_e
 
 /* Never fatal: a server without such a stream is as good as any. Except with the older transport,
  * where it is all there is. */
-void hf_remote_stream_ended(struct hf_post *post, const struct hf_post_end *end)
+void hf_remote_stream_ended(struct hf_remote_exchange *exchange,
+                            const struct hf_remote_exchange_end *end)
 {
-    struct hf_runtime *runtime = post->runtime;
+    struct hf_runtime *runtime = exchange->runtime;
     struct hf_remote *remote = runtime->remote;
     const bool is_refusal = end->status >= 300 && end->status < 500;
-    hf_post_abort(post); /* it is over: this only forgets it */
+    hf_remote_exchange_abort(exchange); /* it is over: this only forgets it */
     if (runtime->is_older_transport) {
         older_stream_over(runtime, end);
         return;
     }
     const bool has_none = end->status == 405 || end->status == 501 ||
                           (is_refusal && !remote->listened) ||
-                          (end->status && end->status < 300 && !post->is_stream);
+                          (end->status && end->status < 300 && !exchange->is_stream);
     if (has_none || runtime->machine.state != HF_RUNTIME_LIVE || hf_runtime_is_renewing(runtime))
         return;
-    listen_later(runtime, post);
+    listen_later(runtime, exchange);
     if (!is_refusal)
         return;
     /* perhaps it is the place that is not known any more, and perhaps the session */

@@ -6,7 +6,15 @@
  * it, also after its silence was taken for an answer, is started again without it, and that is
  * nobody's failure. One that is modern and slow is waited for longer the next time; one that is
  * said to be modern is never taken for anything else. */
-#include "core/state.h"
+#include "core/server/era_probe.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/outbox.h"
+#include "core/server/handshake.h"
+#include "core/server/runtime.h"
+#include "core/server/slot.h"
+#include "core/settings.h"
+#include "core/state/runtime.h"
 
 static void answered(struct hf_call *call, const struct hf_msg *msg);
 static const struct hf_call_owner owner = {

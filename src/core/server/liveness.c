@@ -9,7 +9,15 @@
  * means that it is lost (remote_end.c). So one tool that always gets 504 costs nobody else
  * anything.
  */
-#include "core/state.h"
+#include "core/server/liveness.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/outbox.h"
+#include "core/server/facts.h"
+#include "core/server/runtime.h"
+#include "core/server/slot.h"
+#include "core/settings.h"
+#include "core/state/runtime.h"
 
 static void answered(struct hf_call *call, const struct hf_msg *msg)
 {

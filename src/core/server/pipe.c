@@ -3,8 +3,17 @@
  * 1. Frames enter the pipe in the order of runtime->out, and the offset of each of them is what
  *    evidence is made of (evidence.h).
  * 2. Once the runtime is frozen not one byte more is written. */
+#include "core/server/pipe.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/call/call.h"
+#include "core/call/frame.h"
+#include "core/engine.h"
+#include "core/machine/evidence.h"
+#include "core/machine/tail.h"
+#include "core/outbox.h"
+#include "core/server/handshake.h"
+#include "core/server/runtime.h"
+#include "core/server/server_request.h"
 
 /* ---- what is to be written ---- */
 
@@ -169,7 +178,7 @@ static void say(struct hf_runtime *runtime, enum hf_effect_kind effect)
 
 static void freeze(struct hf_runtime *runtime)
 {
-    say(runtime, HF_DO_STEAL);
+    say(runtime, HF_DO_TAKE_BACK);
 }
 
 static void close_stdin(struct hf_runtime *runtime)

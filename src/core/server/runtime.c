@@ -1,11 +1,25 @@
 /* life.c - the life of a runtime: what the shell saw becomes events of its machine, the machine's
  * effects become ours. What happens to its calls is in call.c, what it says in hello.c and
  * upward.c. */
+#include "core/server/runtime.h"
 #include <assert.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include "base/strings.h"
-#include "core/state.h"
+#include "core/call/call.h"
+#include "core/call/frame.h"
+#include "core/call/verdict.h"
+#include "core/machine/backoff.h"
+#include "core/machine/evidence.h"
+#include "core/machine/tail.h"
+#include "core/outbox.h"
+#include "core/server/era_probe.h"
+#include "core/server/facts.h"
+#include "core/server/listing.h"
+#include "core/server/server_request.h"
+#include "core/server/slot.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 static void arm_start(struct hf_runtime *runtime)
 {
@@ -34,8 +48,7 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->probe, HF_TIMER_ERA_PROBE, runtime);
     hf_timer_init(&runtime->upstream.timer, HF_TIMER_UPSTREAM, runtime);
     hf_timer_init(&runtime->hold, HF_TIMER_HOLD, runtime);
-    runtime->transport =
-        slot->server->is_remote ? slot->server->engine->remote_transport : &hf_pipe_transport;
+    runtime->transport = slot->server->engine->transports[slot->server->is_remote];
     if (runtime->transport->init)
         runtime->transport->init(runtime);
     hf_list_push(&slot->runtimes, &runtime->link);
@@ -279,12 +292,12 @@ static void maybe_over(struct hf_runtime *runtime)
     runtime->is_over = true;
     hf_timer_clear(&runtime->server->engine->timers, &runtime->eof);
     if (runtime->machine.state != HF_RUNTIME_GONE)
-        hf_runtime_event(runtime, HF_RUNTIME_EV_OVER);
+        hf_runtime_event(runtime, HF_RUNTIME_EV_ENDED);
     if (runtime->is_tree_gone && runtime->machine.state == HF_RUNTIME_KILLING)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
 }
 
-void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now)
+void hf_runtime_eof(struct hf_runtime *runtime, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
     if (runtime->is_silent || runtime->machine.state == HF_RUNTIME_GONE)
@@ -293,7 +306,7 @@ void hf_runtime_silent(struct hf_runtime *runtime, struct hf_now now)
     const bool is_running = runtime->machine.state > HF_RUNTIME_SPAWNING && !runtime->has_exited;
     if (is_running && runtime->machine.state < HF_RUNTIME_CLOSING)
         hf_server_reason(runtime->server, "closed its stdout"); /* else its guard says why */
-    hf_runtime_lose(runtime, HF_RUNTIME_EV_SILENT);
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_STDOUT_EOF);
     hf_runtime_maybe_settle(runtime);
     maybe_over(runtime);
 }
@@ -331,7 +344,7 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_no
     maybe_over(runtime);
 }
 
-void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now)
+void hf_runtime_disconnected(struct hf_runtime *runtime, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
     if (runtime->machine.state == HF_RUNTIME_GONE)
@@ -343,7 +356,8 @@ void hf_runtime_hung_up(struct hf_runtime *runtime, struct hf_now now)
 
 /* Bytes that are not ours were put there by the server itself: then nobody can tell which of ours
  * it read, and all that was written counts as read. */
-void hf_runtime_stolen(struct hf_runtime *runtime, const struct hf_span *taken, struct hf_now now)
+void hf_runtime_taken_back(struct hf_runtime *runtime, const struct hf_span *taken,
+                           struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
     hf_set_now(engine, now);
@@ -375,7 +389,7 @@ void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now)
                      now.mono_ms + runtime->server->settings.eof_ms);
 }
 
-void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, struct hf_now now)
+void hf_runtime_not_started(struct hf_runtime *runtime, const char *why, struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
     hf_set_now(engine, now);
@@ -387,7 +401,7 @@ void hf_runtime_no_exec(struct hf_runtime *runtime, const char *why, struct hf_n
     runtime->is_frozen = true;
     runtime->taken_back = 0;
     if (runtime->machine.state == HF_RUNTIME_SPAWNING) {
-        hf_runtime_event(runtime, HF_RUNTIME_EV_NO_EXEC);
+        hf_runtime_event(runtime, HF_RUNTIME_EV_NOT_STARTED);
     } else { /* given up before the news came */
         runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
         maybe_over(runtime);
@@ -404,7 +418,7 @@ void hf_runtime_maybe_drained(struct hf_runtime *runtime)
         hf_runtime_event(runtime, HF_RUNTIME_EV_DRAINED);
 }
 
-static void other_half_is_not_coming(struct hf_runtime *runtime)
+void hf_runtime_eof_timer(struct hf_runtime *runtime)
 {
     /* Exited: a descendant holds its stdout, and what that says is nobody's answer any more.
      * Silent: it lives on without a stdout, and is as good as lost. */
@@ -416,43 +430,20 @@ static void other_half_is_not_coming(struct hf_runtime *runtime)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
 }
 
-static void stay_is_over(struct hf_runtime *runtime)
+void hf_runtime_stay_timer(struct hf_runtime *runtime)
 {
     if (!runtime->transport->outstayed || !runtime->transport->outstayed(runtime))
         hf_runtime_event(runtime, HF_RUNTIME_EV_TIMEOUT);
 }
 
-void hf_runtime_timer(struct hf_runtime *runtime, enum hf_timer_kind kind)
+void hf_runtime_start_timer(struct hf_runtime *runtime)
 {
-    switch (kind) {
-    case HF_TIMER_EOF: other_half_is_not_coming(runtime); break;
-    case HF_TIMER_START:
-        if (runtime->machine.state < HF_RUNTIME_LIVE) {
-            hf_server_reason(runtime->server, "did not finish starting within %u ms",
-                             runtime->server->settings.start_timeout_ms);
-            hf_runtime_lose(runtime, HF_RUNTIME_EV_TIMEOUT);
-        } else if (runtime->transport->start_timed_out) {
-            runtime->transport->start_timed_out(runtime);
-        }
-        break;
-    case HF_TIMER_STAY: stay_is_over(runtime); break;
-    case HF_TIMER_ERA_PROBE: hf_era_probe_timer(runtime); break;
-    case HF_TIMER_INITIALIZED: hf_handshake_client_ready(runtime); break;
-    case HF_TIMER_CHECK: hf_check_timer(runtime); break;
-    case HF_TIMER_HOLD: hf_check_waited(runtime); break;
-    case HF_TIMER_STALL: hf_stall_timer(runtime); break;
-    case HF_TIMER_CALL:
-    case HF_TIMER_DUE:
-    case HF_TIMER_IDLE:
-    case HF_TIMER_RELIST:
-    case HF_TIMER_EXTRA:
-    case HF_TIMER_EXCHANGE:
-    case HF_TIMER_DRAIN:
-    case HF_TIMER_NEWS:
-    case HF_TIMER_SERVER_REQUEST:
-    case HF_TIMER_SERVER_STREAM:
-    case HF_TIMER_UPSTREAM:
-    case HF_TIMER_PARK: assert(0 && "not a runtime's timer");
+    if (runtime->machine.state < HF_RUNTIME_LIVE) {
+        hf_server_reason(runtime->server, "did not finish starting within %u ms",
+                         runtime->server->settings.start_timeout_ms);
+        hf_runtime_lose(runtime, HF_RUNTIME_EV_TIMEOUT);
+    } else if (runtime->transport->start_timed_out) {
+        runtime->transport->start_timed_out(runtime);
     }
 }
 
@@ -481,20 +472,4 @@ uint64_t hf_runtime_generation(const struct hf_runtime *runtime)
 enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime)
 {
     return runtime->machine.state;
-}
-
-void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now)
-{
-    hf_set_now(runtime->server->engine, now);
-    runtime->last_byte_ms = now.mono_ms;
-    hf_era_probe_sign_of_life(runtime);
-}
-
-void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)
-{
-    if (line.n == 0)
-        return;
-    hf_era_probe_sign_of_life(runtime);
-    (void)snprintf(runtime->server->last_stderr, sizeof runtime->server->last_stderr, "%.*s",
-                   (int)(line.n < 255 ? line.n : 255), line.p);
 }

@@ -1,10 +1,19 @@
 /* server.c - a configured server and its slots: made, operated, forgotten. What a move does is in
  * moves.c. */
+#include "core/server/server.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include "base/strings.h"
-#include "core/state.h"
+#include "core/call/queue.h"
+#include "core/catalog/part.h"
+#include "core/catalog/rules.h"
+#include "core/outbox.h"
+#include "core/server/facts.h"
+#include "core/server/runtime.h"
+#include "core/server/slot.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 /* ---- making and forgetting ---- */
 
@@ -34,14 +43,6 @@ static struct hf_slot *new_slot(struct hf_server *server, struct hf_session *own
                                                     : HF_SLOT_EV_START);
     }
     return slot;
-}
-
-void hf_slot_set_owner(struct hf_slot *slot, struct hf_session *owner)
-{
-    hf_unlink(&slot->in_owner);
-    slot->owner = owner;
-    if (owner)
-        hf_list_push(&owner->slots, &slot->in_owner);
 }
 
 static char *prefix_of(const char *name)
@@ -112,29 +113,6 @@ void hf_server_unref(struct hf_server *server)
         hf_bury(server->engine, free_server, server);
 }
 
-static void free_slot(void *p)
-{
-    hf_free(p);
-}
-
-static void forget_slot(struct hf_slot *slot)
-{
-    struct hf_server *server = slot->server;
-    struct hf_timers *timers = &server->engine->timers;
-    assert(hf_list_empty(&slot->runtimes) && hf_list_empty(&slot->turns));
-    assert(hf_list_empty(&slot->clearing) && hf_list_empty(&slot->asking));
-    hf_slot_set_owner(slot, NULL);
-    hf_unlink(&slot->mark);
-    hf_timer_clear(timers, &slot->due);
-    hf_timer_clear(timers, &slot->idle);
-    hf_timer_clear(timers, &slot->relist);
-    hf_timer_clear(timers, &slot->extra);
-    hf_unlink(&slot->link);
-    hf_bury(server->engine, free_slot, slot);
-    server->is_gone = server->is_removed && hf_list_empty(&server->slots);
-    hf_server_mark(server);
-}
-
 void hf_server_destroy(struct hf_server *server)
 {
     server->is_removed = true;
@@ -145,7 +123,7 @@ void hf_server_destroy(struct hf_server *server)
         hf_slot_fail_waiting(slot);
         while (!hf_list_empty(&slot->runtimes))
             hf_runtime_discard(HF_LIST_FIRST(&slot->runtimes, struct hf_runtime, link));
-        forget_slot(slot);
+        hf_slot_forget(slot);
     }
 }
 
@@ -175,27 +153,6 @@ struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session
     return count < server->settings.max_runtimes ? new_slot(server, session) : NULL;
 }
 
-static void slot_is_empty(struct hf_slot *slot)
-{
-    slot->must_not_overlap = false;
-    if (slot->attempt_waits) {
-        slot->attempt_waits = false;
-        hf_slot_begin_attempt(slot, slot->attempt_is_extra);
-        return;
-    }
-    const bool again =
-        slot->machine.state == HF_SLOT_DISABLING && slot->server->wanted && !slot->is_removed;
-    hf_slot_event(slot, again ? HF_SLOT_EV_GONE_WANTED : HF_SLOT_EV_GONE);
-    if (slot->is_removed && slot->machine.state == HF_SLOT_DISABLED)
-        forget_slot(slot);
-}
-
-void hf_slot_runtime_gone(struct hf_slot *slot)
-{
-    if (hf_list_empty(&slot->runtimes) && hf_linked(&slot->link))
-        slot_is_empty(slot);
-}
-
 static void disable_slot(struct hf_slot *slot, bool remove)
 {
     slot->is_removed |= remove;
@@ -206,7 +163,7 @@ static void disable_slot(struct hf_slot *slot, bool remove)
             runtime->transport->switched_off(runtime);
     }
     if (hf_list_empty(&slot->runtimes))
-        slot_is_empty(slot);
+        hf_slot_emptied(slot);
 }
 
 void hf_slots_drop_owner(struct hf_session *session)
@@ -304,112 +261,4 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     }
     if (restart && server->wanted)
         (void)hf_server_op(server, HF_OP_RESTART, now);
-}
-
-/* ---- what it offers ---- */
-
-void hf_server_list_changed(struct hf_server *server, enum hf_part_id part)
-{
-    server->list_serial[part]++;
-    server->engine->list_serial[part]++;
-}
-
-void hf_server_news(struct hf_server *server, enum hf_part_id part, enum hf_news news)
-{
-    if (news != HF_NEWS_ANNOUNCED)
-        hf_server_list_changed(server, part);
-    server->news[news][part] = ++server->engine->news_serial;
-    server->has_news = true;
-    hf_server_mark(server);
-}
-
-/* ---- facts ---- */
-
-void hf_server_reason(struct hf_server *server, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(server->reason, sizeof server->reason, format, args);
-    va_end(args);
-}
-
-void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms)
-{
-    if (retry_after_ms > 0)
-        server->backoff.retry_after_ms = server->engine->now_ms + (uint64_t)retry_after_ms;
-}
-
-struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name)
-{
-    struct hf_server *server;
-    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
-        if (!server->is_removed && hf_span_is(name, server->name))
-            return server;
-    }
-    return NULL;
-}
-
-struct hf_server *hf_engine_next_server(struct hf_engine *engine, struct hf_server *after)
-{
-    struct hf_link *next = after ? after->link.next : engine->servers.next;
-    return next == &engine->servers ? NULL : HF_ITEM(next, struct hf_server, link);
-}
-
-struct hf_runtime *hf_engine_next_runtime(struct hf_engine *engine, struct hf_runtime *after)
-{
-    bool passed = !after;
-    struct hf_server *server;
-    HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
-        struct hf_slot *slot;
-        HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
-            struct hf_runtime *runtime;
-            HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
-                if (passed)
-                    return runtime;
-                passed = runtime == after;
-            }
-        }
-    }
-    return NULL;
-}
-
-void *hf_server_shell(const struct hf_server *server)
-{
-    return server->shell;
-}
-
-void hf_server_status(const struct hf_server *server, struct hf_server_status *ret_status)
-{
-    const struct hf_slot *slot = hf_server_slot(server);
-    const struct hf_runtime *current = slot ? slot->current : NULL;
-    *ret_status = (struct hf_server_status) {
-        .name = server->name,
-        .state = slot             ? slot->machine.state
-                 : server->wanted ? HF_SLOT_DISCONNECTED
-                                  : HF_SLOT_DISABLED,
-        .wanted = server->wanted,
-        .generation = current ? current->generation : server->generation,
-        .last_reason = server->reason,
-        .last_stderr = server->last_stderr,
-        .in_flight = current ? current->in_flight : 0,
-        .waiting = slot ? slot->waiting : 0,
-        .failures_k =
-            hf_backoff_k(&server->backoff, &server->settings.reconnect, server->engine->now_ms),
-        .streak = server->backoff.streak,
-        .attempts = server->attempts,
-        .reconnects = server->reconnects,
-        .calls = server->calls,
-        .resends = server->resends,
-        .unknowns = server->unknowns,
-        .stale_drops = server->stale_drops,
-        .last_connected_ms = server->last_connected_ms,
-        .next_attempt_ms = slot && slot->due.at_ms ? (int64_t)slot->due.at_ms : -1,
-        .pid = current ? current->pid : 0,
-        .close_failed = server->close_failed,
-    };
-}
-
-const struct hf_stats *hf_server_stats(const struct hf_server *server)
-{
-    return &server->stats;
 }

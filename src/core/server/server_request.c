@@ -6,9 +6,43 @@
  * 2. A question has askMs, none if the server is the client's own; and where its client has no
  *    stream to hear it on, no more time than it may take to open one. Then the server gets an
  *    error, and the clocks of the calls run on. */
-#include "core/state.h"
+#include "core/server/server_request.h"
+#include "core/call/queue.h"
+#include "core/call/remember.h"
+#include "core/call/send.h"
+#include "core/engine.h"
+#include "core/outbox.h"
+#include "core/server/facts.h"
+#include "core/server/runtime.h"
+#include "core/settings.h"
+#include "core/state/call.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 enum { OPENS_WITHIN_MS = 5000 }; /* its first stream, once a client has come */
+
+/* ---- responses ---- */
+
+/* A server that does not take them is lost: it would wait for them for ever. */
+void hf_runtime_respond(struct hf_runtime *runtime, struct hf_span message)
+{
+    if (runtime->is_frozen || hf_runtime_notify(runtime, message))
+        return;
+    hf_server_reason(runtime->server, "asks more than it reads the answers to");
+    hf_runtime_lose(runtime, HF_RUNTIME_EV_KILL);
+}
+
+void hf_runtime_respond_error(struct hf_runtime *runtime, struct hf_span id, int code,
+                              const char *text)
+{
+    struct hf_buf draft = hf_draft();
+    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add(&draft, id);
+    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(&draft, hf_span_of(text));
+    hf_buf_add_str(&draft, "}}");
+    hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
+}
 
 /* ---- requests to clients ---- */
 
@@ -113,15 +147,15 @@ void hf_server_requests_drop(struct hf_runtime *runtime)
 /* One that is asked within a call of its own hears of it by that. */
 static bool is_deaf(const struct hf_server_request *ask)
 {
-    return !ask->park && !is_early(ask) && ask->session->hearing != HF_HEARS;
+    return !ask->park && !is_early(ask) && ask->session->stream_state != HF_STREAM_OPEN;
 }
 
 /* Until when its client, that hears nothing now, may take to open a stream. */
 static uint64_t deaf_until(const struct hf_server_request *ask)
 {
     const struct hf_session *session = ask->session;
-    if (session->hearing == HF_MAY_HEAR_AGAIN)
-        return session->deaf_ms + ask->runtime->server->settings.gone_ms;
+    if (session->stream_state == HF_STREAM_MAY_REOPEN)
+        return session->streamless_ms + ask->runtime->server->settings.gone_ms;
     return session->initialized_ms + OPENS_WITHIN_MS;
 }
 
@@ -160,12 +194,13 @@ bool hf_session_is_asked(const struct hf_session *session)
     return !hf_list_empty(&session->server_requests);
 }
 
-void hf_session_hears(struct hf_session *session, enum hf_hearing hearing, struct hf_now now)
+void hf_session_set_stream(struct hf_session *session, enum hf_stream_state stream_state,
+                           struct hf_now now)
 {
     hf_set_now(session->engine, now);
-    if (session->hearing == HF_HEARS)
-        session->deaf_ms = now.mono_ms;
-    session->hearing = hearing;
+    if (session->stream_state == HF_STREAM_OPEN)
+        session->streamless_ms = now.mono_ms;
+    session->stream_state = stream_state;
     struct hf_server_request *ask;
     HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
         hf_server_request_arm(ask);

@@ -1,7 +1,17 @@
 /* moves.c - what a move of a slot does: its effects performed, attempts begun, failed and
  * scheduled. */
+#include "core/server/slot.h"
 #include <assert.h>
-#include "core/state.h"
+#include "core/call/queue.h"
+#include "core/catalog/part.h"
+#include "core/machine/backoff.h"
+#include "core/outbox.h"
+#include "core/server/facts.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/server/runtime.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
 
 /* ---- attempts ---- */
 
@@ -185,6 +195,60 @@ static void do_extra_attempt(struct hf_slot *slot)
 static void do_unschedule(struct hf_slot *slot)
 {
     hf_timer_clear(&slot->server->engine->timers, &slot->due);
+}
+
+/* ---- the end of a slot ---- */
+
+void hf_slot_set_owner(struct hf_slot *slot, struct hf_session *owner)
+{
+    hf_unlink(&slot->in_owner);
+    slot->owner = owner;
+    if (owner)
+        hf_list_push(&owner->slots, &slot->in_owner);
+}
+
+static void free_slot(void *p)
+{
+    hf_free(p);
+}
+
+void hf_slot_forget(struct hf_slot *slot)
+{
+    struct hf_server *server = slot->server;
+    struct hf_timers *timers = &server->engine->timers;
+    assert(hf_list_empty(&slot->runtimes) && hf_list_empty(&slot->turns));
+    assert(hf_list_empty(&slot->clearing) && hf_list_empty(&slot->asking));
+    hf_slot_set_owner(slot, NULL);
+    hf_unlink(&slot->mark);
+    hf_timer_clear(timers, &slot->due);
+    hf_timer_clear(timers, &slot->idle);
+    hf_timer_clear(timers, &slot->relist);
+    hf_timer_clear(timers, &slot->extra);
+    hf_unlink(&slot->link);
+    hf_bury(server->engine, free_slot, slot);
+    server->is_gone = server->is_removed && hf_list_empty(&server->slots);
+    hf_server_mark(server);
+}
+
+void hf_slot_emptied(struct hf_slot *slot)
+{
+    slot->must_not_overlap = false;
+    if (slot->attempt_waits) {
+        slot->attempt_waits = false;
+        hf_slot_begin_attempt(slot, slot->attempt_is_extra);
+        return;
+    }
+    const bool again =
+        slot->machine.state == HF_SLOT_DISABLING && slot->server->wanted && !slot->is_removed;
+    hf_slot_event(slot, again ? HF_SLOT_EV_GONE_WANTED : HF_SLOT_EV_GONE);
+    if (slot->is_removed && slot->machine.state == HF_SLOT_DISABLED)
+        hf_slot_forget(slot);
+}
+
+void hf_slot_runtime_gone(struct hf_slot *slot)
+{
+    if (hf_list_empty(&slot->runtimes) && hf_linked(&slot->link))
+        hf_slot_emptied(slot);
 }
 
 /* ---- are its names still to be published? ---- */

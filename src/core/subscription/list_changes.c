@@ -3,7 +3,14 @@
  * What changed at a door is remembered as numbers, one for each kind of news and part; a client has
  * been told up to some number. Telling goes through the clients of a door in portions of a turn, so
  * that no turn is as long as the crowd; whatever changes meanwhile is told with it, once. */
-#include "core/state.h"
+#include "core/subscription/list_changes.h"
+#include "core/call/send.h"
+#include "core/client/audience.h"
+#include "core/client/policy.h"
+#include "core/client/view.h"
+#include "core/outbox.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
 
 enum { PORTION = 250 }; /* clients told in one turn */
 

@@ -1,5 +1,17 @@
 /* listen.c - clients' subscriptions/listen: opened and acknowledged, fed, ended. See listen.h. */
-#include "core/state.h"
+#include "core/subscription/listener.h"
+#include "core/call/answer.h"
+#include "core/call/remember.h"
+#include "core/call/send.h"
+#include "core/client/modern.h"
+#include "core/client/view.h"
+#include "core/outbox.h"
+#include "core/server/server.h"
+#include "core/server/slot.h"
+#include "core/state/call.h"
+#include "core/state/incoming.h"
+#include "core/state/session.h"
+#include "core/subscription/subscription.h"
 
 /* ---- messages ---- */
 

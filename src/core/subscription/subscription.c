@@ -1,6 +1,16 @@
 /* subscribe.c - which resources clients want to hear of; see listen.h. */
+#include "core/subscription/subscription.h"
 #include <stdlib.h>
-#include "core/state.h"
+#include "core/call/remember.h"
+#include "core/call/send.h"
+#include "core/client/session.h"
+#include "core/server/server.h"
+#include "core/state/call.h"
+#include "core/state/engine_state.h"
+#include "core/state/runtime.h"
+#include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/upstream.h"
 
 /* ---- one list of them ---- */
 

@@ -1,7 +1,14 @@
 /* ear.c - what we ask servers to tell us of: resources/subscribe at legacy ones, one
  * subscriptions/listen at each modern one. See listen.h. */
+#include "core/subscription/upstream.h"
 #include "base/strings.h"
-#include "core/state.h"
+#include "core/call/answer.h"
+#include "core/call/call.h"
+#include "core/outbox.h"
+#include "core/server/handshake.h"
+#include "core/server/listing.h"
+#include "core/state/runtime.h"
+#include "core/subscription/subscription.h"
 
 static void answered(struct hf_call *call, const struct hf_msg *msg);
 static void left(struct hf_call *call);

@@ -1,5 +1,5 @@
 /* era.c - see era.h. */
-#include "core/call/era.h"
+#include "core/machine/era.h"
 #include "wire/json.h"
 
 struct hf_span hf_era_meta(const struct hf_msg *msg)

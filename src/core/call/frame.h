@@ -1,0 +1,18 @@
+/* frame.h - the bytes of a request on their way into a server's stdin. */
+#ifndef HF_CORE_CALL_FRAME_H
+#define HF_CORE_CALL_FRAME_H
+
+#include <stddef.h>
+#include "base/span.h"
+
+struct hf_call;
+
+void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by);
+/* What it keeps of `before` bytes is `now` as many. */
+void hf_call_weigh(struct hf_call *call, size_t before, size_t now);
+void hf_frame_build(struct hf_call *call);
+/* Its call was answered before the newline of its line went out: that follows on its own. */
+void hf_frame_leave_newline(struct hf_call *call);
+void hf_frame_free(void *frame);
+
+#endif

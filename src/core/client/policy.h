@@ -1,0 +1,18 @@
+/* policy.h - what a client may see and use, by its token. */
+#ifndef HF_CORE_CLIENT_POLICY_H
+#define HF_CORE_CLIENT_POLICY_H
+
+#include <stdbool.h>
+#include "base/span.h"
+
+struct hf_server;
+
+struct hf_policy {
+    unsigned refs;
+    char **servers, **allow, **deny; /* NULL: everything, everything, nothing */
+};
+
+bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,
+                      struct hf_span own_name); /* plain */
+
+#endif

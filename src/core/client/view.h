@@ -1,0 +1,31 @@
+/* view.h - the lists as one door shows them. */
+#ifndef HF_CORE_CLIENT_VIEW_H
+#define HF_CORE_CLIENT_VIEW_H
+
+#include <stdbool.h>
+#include "base/span.h"
+#include "core/machine/method.h"
+
+struct hf_audience;
+struct hf_err;
+struct hf_server;
+struct hf_session;
+struct hf_view;
+
+struct hf_view;
+struct hf_target { /* what a name stands for */
+    struct hf_server *server;
+    struct hf_span own_name; /* raw JSON string; p NULL: as the client wrote it */
+    bool is_idempotent, is_denied, is_guess;
+};
+
+struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, struct hf_span cursor,
+                            struct hf_err *err); /* p NULL: a bad cursor */
+bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf_span raw_name,
+                     struct hf_target *ret_target);
+struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri);
+void hf_view_unref(struct hf_view *view);                                 /* NULL accepted */
+bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part); /* that it was given */
+void hf_audience_drop_views(struct hf_audience *door);
+
+#endif

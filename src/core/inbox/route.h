@@ -1,0 +1,19 @@
+/* route.h - which server a client's request is for, and whether it may go there. */
+#ifndef HF_CORE_INBOX_ROUTE_H
+#define HF_CORE_INBOX_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct hf_incoming;
+struct hf_server;
+struct hf_session;
+
+void hf_request_route(const struct hf_incoming *in);
+/* The next server, in config order, that may have a resource nobody lists. */
+struct hf_server *hf_request_next_with_resources(struct hf_session *session,
+                                                 struct hf_server *after);
+/* Refuses what would make us remember too much of its client, and says whether it did. */
+bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes);
+
+#endif

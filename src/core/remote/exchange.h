@@ -1,0 +1,61 @@
+/* exchange.h - a runtime whose server is reached over HTTP. */
+#ifndef HF_CORE_REMOTE_EXCHANGE_H
+#define HF_CORE_REMOTE_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/list.h"
+#include "base/timers.h"
+#include "core/engine.h"
+#include "core/machine/http_body.h"
+#include "core/state/runtime.h"
+
+struct hf_body;
+struct hf_call;
+struct hf_span;
+
+/* One HTTP exchange with a remote server. */
+struct hf_remote_exchange {
+    struct hf_link link; /* in remote.exchanges */
+    struct hf_runtime *runtime;
+    struct hf_call *call; /* that waits for its answer here; NULL: none, or none any more */
+    enum hf_remote_exchange_kind kind;
+    void *shell;
+    char *owned; /* a message without a call */
+    size_t owned_length;
+    uint64_t session; /* the number of the session it was begun under */
+    char *session_id;
+    char *endpoint;         /* NULL: that of its runtime */
+    char *event_id;         /* raw; NULL: the stream cannot be resumed */
+    unsigned message_count; /* said on a stream of events */
+    char *to_nobody; /* the first of them, if it is an error that names no request; or NULL */
+    int64_t retry_ms;
+    uint64_t opened_ms; /* when its head came */
+    int status;
+    bool is_stream, is_begun; /* not begun: it is over, or the timer says when it is begun again */
+    bool has_progressed;      /* since it was last begun */
+    bool is_answered;         /* its call is, and so it has none any more */
+    bool is_exact;            /* the answer: an error to the letter, and nothing else in its body */
+    unsigned vain_resumes;
+    struct hf_timer timer;
+};
+
+enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
+
+extern const struct hf_transport_ops hf_remote_transport;
+void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
+void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
+void hf_remote_exchange_timer(struct hf_remote_exchange *exchange);
+struct hf_remote_exchange *hf_remote_exchange_new(struct hf_runtime *runtime,
+                                                  enum hf_remote_exchange_kind verb,
+                                                  struct hf_call *call);
+void hf_remote_exchange_abort(struct hf_remote_exchange *exchange);
+/* What stands in a body that came with an error status; RESULT, ERROR: `ret_answer`, till collect.
+ */
+enum hf_reading hf_remote_exchange_read(struct hf_remote_exchange *exchange,
+                                        const struct hf_body *body, struct hf_span *ret_answer);
+bool hf_call_is_initialize(const struct hf_call *call); /* NULL: no */
+bool hf_status_wants_auth(int status);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * answer.h - an answer on its way to a client, and how it is counted. The functions are in
+ * call/answer.h.
+ */
+#ifndef HF_CORE_STATE_ANSWER_H
+#define HF_CORE_STATE_ANSWER_H
+
+#include "base/span.h"
+#include "core/machine/errors.h"
+
+/* What became of a client's call, as it is counted and recorded. */
+enum hf_outcome {
+    HF_OUTCOME_RESULT,
+    HF_OUTCOME_ERROR,     /* of the server, or of ours about the request itself */
+    HF_OUTCOME_FAILED,    /* one of our own errors (errors.h) */
+    HF_OUTCOME_CANCELLED, /* its client took it back, or is gone */
+    HF_OUTCOME_RELAYED, /* a retry hears what became of the parked call, which is counted itself */
+};
+
+/* An answer on its way out: `head`, the client's id, and the rest of it. */
+enum { HF_ANSWER_PARTS = 3 };
+struct hf_answer {
+    enum hf_outcome outcome;
+    enum hf_error error;                  /* HF_OUTCOME_FAILED */
+    int code;                             /* of a JSON-RPC error; 0: a result */
+    struct hf_span head;                  /* n 0: nothing is said */
+    struct hf_span rest[HF_ANSWER_PARTS]; /* good until collect */
+};
+
+struct hf_kept_answer { /* while its call is KEEPING */
+    struct hf_answer answer;
+    size_t length;
+    char bytes[];
+};
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * server.h - one configured server, and its slots: where its runtimes are, and its calls that wait.
+ *
+ *     server ── slots ── runtimes ── calls
+ *                  └──── turns ───── calls that wait
+ *
+ * A server is shared, or has a slot for each client (isolation: session). The functions are in
+ * server/.
+ */
+#ifndef HF_CORE_STATE_SERVER_H
+#define HF_CORE_STATE_SERVER_H
+
+#include "base/list.h"
+#include "base/timers.h"
+#include "core/catalog/rules.h"
+#include "core/engine.h"
+#include "core/machine/backoff.h"
+#include "core/machine/method.h"
+
+struct hf_part;
+
+/* The calls of one client that wait for one slot; turns are served in rotation. */
+struct hf_turn {
+    struct hf_link link;
+    struct hf_session *session;
+    struct hf_link calls;
+};
+
+struct hf_slot {
+    struct hf_link link; /* in server->slots */
+    struct hf_link mark; /* calls may be waiting for places that are free */
+    struct hf_server *server;
+    struct hf_session *owner; /* isolation: session; NULL: shared */
+    struct hf_link in_owner;  /* in owner->slots */
+    struct hf_slot_machine machine;
+    struct hf_runtime *current, *attempt;
+    struct hf_link runtimes; /* every one that is not gone */
+    bool attempt_is_extra;   /* costs no budget and no step */
+    bool attempt_waits;      /* for the old tree to be gone */
+    bool must_not_overlap;   /* until the old tree is gone */
+    bool extra_used;         /* in this step of the schedule */
+    bool is_removed;
+    unsigned attempt_number; /* since the last time it was connected */
+    uint64_t losses;         /* unplanned: of a runtime, or of a session at a remote server */
+    struct hf_timer due, idle, relist, extra;
+    bool refuses_connections; /* its server, as the last of its exchanges said */
+    struct hf_link turns;
+    uint32_t waiting, resting; /* resting: of those that wait */
+    struct hf_link clearing;   /* calls that have a place, and wait for leave to be sent */
+    struct hf_link asking;     /* calls whose legacy clients are asked for their modern server */
+};
+
+enum hf_news {
+    HF_NEWS_CHANGED,   /* what clients have been given is not what it is */
+    HF_NEWS_FIRST,     /* listed for the first time */
+    HF_NEWS_ANNOUNCED, /* its server says that it changed, and it is the same */
+    HF_NEWS_COUNT,
+};
+
+struct hf_server {
+    struct hf_link link;
+    struct hf_link mark; /* its names may have to be published or hidden, held calls answered */
+    struct hf_engine *engine;
+    char *name, *prefix;
+    struct hf_settings settings;
+    struct hf_rule_set rules;
+    bool wanted, is_removed, is_clients_own, is_remote, is_published, close_failed;
+    bool was_changed;             /* its settings: a limit that was lowered holds for what comes */
+    bool needs_auth;              /* its door wants credentials that it was not given */
+    enum hf_era era;              /* as last learned */
+    uint64_t probe_late_ms;       /* how long it may be silent on that question; 0: as set */
+    bool is_gone;                 /* removed, and no slot of it is left: to be forgotten */
+    bool is_forgotten;            /* and so it was */
+    unsigned refs;                /* of the engine, of sessions that came for it alone, of views */
+    struct hf_link own_sessions;  /* those */
+    struct hf_link in_unlisted;   /* in engine->unlisted */
+    struct hf_link held;          /* calls that wait until it has said what it offers */
+    struct hf_link subscriptions; /* to its resources, of all clients */
+    struct hf_link uses;          /* by clients; for `stateful` */
+    char *problem;
+    bool problem_may_pass;
+    void *shell;
+    struct hf_link slots;
+    struct hf_backoff backoff;
+    struct hf_part *parts[HF_PART_COUNT]; /* last good; NULL: never listed */
+    char *greeting;                       /* the last initialize result, raw */
+    uint64_t generation;                  /* of the newest runtime */
+    uint64_t list_serial[HF_PART_COUNT];  /* counts changes of what it offers, or publishes */
+    uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* numbers of what clients have not heard of */
+    bool has_news;
+    char reason[200], last_stderr[256];
+    uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
+    struct hf_stats stats;
+    bool warned_noise, warned_streak;
+};
+
+static inline bool hf_slot_has_attempt(const struct hf_slot *slot)
+{
+    return slot->attempt || slot->attempt_waits;
+}
+/* The shared or first one; NULL: it has none. */
+static inline struct hf_slot *hf_server_slot(const struct hf_server *server)
+{
+    return HF_LIST_FIRST(&server->slots, struct hf_slot, link);
+}
+
+#endif

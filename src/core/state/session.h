@@ -1,0 +1,63 @@
+/*
+ * session.h - one client: who it is, what it may use, and what it asked for.
+ *
+ *     session ── calls, server requests, parked calls, subscriptions, listeners
+ *
+ * The functions are in client/ and inbox/session.c.
+ */
+#ifndef HF_CORE_STATE_SESSION_H
+#define HF_CORE_STATE_SESSION_H
+
+#include "base/list.h"
+#include "base/timers.h"
+#include "core/engine.h"
+#include "core/machine/method.h"
+
+struct hf_audience;
+struct hf_view;
+
+/* How often a server had lost its state when a client last used it; for `stateful`. */
+struct hf_use {
+    struct hf_link link, in_server; /* in session->uses, in server->uses */
+    struct hf_server *server;
+    uint64_t losses;
+};
+
+struct hf_session {
+    struct hf_link link;
+    struct hf_engine *engine;
+    uint64_t number;
+    struct hf_server *only;       /* NULL: all */
+    struct hf_link in_only;       /* in only->own_sessions */
+    struct hf_policy *policy;     /* NULL: everything is allowed */
+    struct hf_audience *audience; /* those that have both in common with it */
+    struct hf_link in_audience;   /* in door->members */
+    struct hf_link in_greeted;    /* in door->greeted */
+    uint64_t told[HF_PART_COUNT]; /* news of its door up to this number */
+    uint64_t listeners_told;      /* the same for its listeners, of all parts */
+    uint64_t updated;             /* number of the last resource update that it was sent */
+    struct hf_link slots;         /* its own: isolation: session */
+    void *shell;
+    bool is_modern; /* none of its requests may be legacy */
+    bool has_greeted, is_finished, is_closed;
+    bool has_initialized; /* it said so, or asked for something since its initialize */
+    uint64_t initialized_ms;
+    enum hf_stream_state stream_state; /* as far as the front has said */
+    uint64_t streamless_ms;            /* since when it hears nothing */
+    bool was_greeted_blind;            /* before its only server had said what it is */
+    char *hello;                       /* params of its initialize, raw */
+    struct hf_span capabilities;       /* in hello */
+    char *log_level;                   /* raw JSON string; NULL: never set */
+    int level;                         /* the same as a number; -1: never set */
+    enum hf_errors_as errors_as;       /* UNSAID: as its servers say */
+    size_t remembered_bytes;           /* of its hello and its subscriptions */
+    struct hf_link calls, server_requests, questions, parks, subscriptions, uses, listeners, tasks;
+    unsigned listener_count;
+    struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
+    struct hf_timer settle;
+    uint64_t last_dispatch_ms;
+};
+
+enum { HF_SESSION_REMEMBERED_MAX = 1 << 20 };
+
+#endif
