@@ -208,23 +208,28 @@ def largest_struct(build):
 
 
 def check_architecture():
-    """Every `file` and `function` that the document names is there."""
+    """Every `file` and `function` that the document names is there, and every file of the core is in its table."""
     path = "docs/ARCHITECTURE.md"
-    known = set()
-    for source in subprocess.run(["git", "ls-files", "src", "test", "include"], stdout=subprocess.PIPE, text=True).stdout.split():
-        if source.endswith((".c", ".h")):
-            known |= set(re.findall(r"\b([a-z_]\w+)\(", open(source, encoding="utf-8").read()))
-    named = 0
-    for word in re.findall(r"`([^`\n]+)`", open(path, encoding="utf-8").read()):
-        if re.fullmatch(r"(?:src|test|tools|scripts|include|docs|bench)/[\w./-]*", word):
-            named += 1
-            if not os.path.exists(word):
-                problem("the_architecture_names_what_is_there", path, f"{word} does not exist")
-        elif re.fullmatch(r"(?:hf_)?[a-z]+_\w+", word):
-            named += 1
-            if word not in known:
-                problem("the_architecture_names_what_is_there", path, f"there is no function {word}")
-    print(f"# table: files and functions that docs/ARCHITECTURE.md names: {named}")
+    text = open(path, encoding="utf-8").read()
+    sources = subprocess.run(["git", "ls-files", "src", "test", "include"], stdout=subprocess.PIPE, text=True).stdout.split()
+    code = {source: open(source, encoding="utf-8").read() for source in sources if source.endswith((".c", ".h"))}
+    known = set(re.findall(r"\bhf_\w+", " ".join(code.values())))
+    names = re.findall(r"`((?:src|test|tools|scripts|include|docs|bench)/[\w./-]*)`", text)
+    for name in names:
+        if not os.path.exists(name):
+            problem("the_architecture_names_what_is_there", path, f"{name} does not exist")
+    functions = re.findall(r"`(?:struct )?(hf_\w+)`", text)
+    for name in functions:
+        if name not in known:
+            problem("the_architecture_names_what_is_there", path, f"there is no {name}")
+    pairs = re.findall(r"`(src/[\w./-]+\.c)`\s+`(\w+)`", text)
+    for source, function in pairs:
+        if not re.search(r"^[^\n;]*\b%s\([^;]*\)\n\{" % function, code.get(source, ""), re.M):
+            problem("the_architecture_names_what_is_there", path, f"{source} has no function {function}")
+    for source in code:
+        if source.startswith("src/core/") and source.endswith(".c") and f"| `{source}` | {room_of(source)} |" not in text:
+            problem("the_architecture_names_what_is_there", path, f"its table does not say why {source} is in its room")
+    print(f"# table: files and functions that {path} names: {len(names)} and {len(functions) + len(pairs)}")
 
 
 def check(path):

@@ -12,6 +12,7 @@
 #include "core/outbox.h"
 #include "core/remote/exchange.h"
 #include "core/remote/session.h"
+#include "core/remote/transport.h"
 #include "core/reviews.h"
 #include "core/server/era_probe.h"
 #include "core/server/handshake.h"

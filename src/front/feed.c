@@ -37,7 +37,8 @@ static enum hf_stream_state hearing_of(const struct hf_http_session *session)
 static void review_hearing(struct hf_http_session *session)
 {
     if (session->core)
-        hf_session_set_stream(session->core, hearing_of(session), hf_shell_time(session->front->shell));
+        hf_session_set_stream(session->core, hearing_of(session),
+                              hf_shell_time(session->front->shell));
 }
 
 /* Something was said, which happens often: only one that is being asked is looked at. */

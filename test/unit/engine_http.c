@@ -181,7 +181,8 @@ static void tell_head(struct exchange *x, int status, bool is_stream, const char
     tell_sending(x);
     x->status = status;
     x->is_stream = is_stream;
-    hf_remote_exchange_head(x->post, status, is_stream, hf_span_of(session_id), at(x->world->now_ms));
+    hf_remote_exchange_head(x->post, status, is_stream, hf_span_of(session_id),
+                            at(x->world->now_ms));
 }
 
 static void tell_over(struct exchange *x, struct hf_remote_exchange_end end)
@@ -201,8 +202,8 @@ static void tell_over(struct exchange *x, struct hf_remote_exchange_end end)
 
 static void tell_whole(struct exchange *x)
 {
-    tell_over(
-        x, (struct hf_remote_exchange_end) { .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = -1 });
+    tell_over(x, (struct hf_remote_exchange_end) {
+                     .sent = HF_SENT_WHOLE, .is_whole = true, .retry_after_ms = -1 });
 }
 
 static void finish(struct exchange *x)
@@ -429,8 +430,8 @@ static void react(struct exchange *x)
         return;
     if (h->is_down) {
         tell_over(x, (struct hf_remote_exchange_end) { .sent = HF_SENT_NOTHING,
-                                            .retry_after_ms = -1,
-                                            .why = "connection refused" });
+                                                       .retry_after_ms = -1,
+                                                       .why = "connection refused" });
         return;
     }
     tell_sending(x);

@@ -1,8 +1,8 @@
 /*
  * engine_http.h - remote servers of an engine_fixture world: no socket, no HTTP, no curl.
  *
- * Every HF_DO_EXCHANGE is recorded as an exchange that a test can read and answer, step by step: bytes
- * leave us, a head comes, messages and event ids come, it ends or breaks. A server with good
+ * Every HF_DO_EXCHANGE is recorded as an exchange that a test can read and answer, step by step:
+ * bytes leave us, a head comes, messages and event ids come, it ends or breaks. A server with good
  * manners (struct http_manners) greets, lists, keeps one session and answers ping by itself; calls
  * are left to the test.
  *

@@ -135,7 +135,8 @@ TEST(a_server_of_the_older_transport_is_not_asked_which_era_it_speaks)
     struct hf_server *server;
     struct world *w = remote_world(settings, BY_HAND, &server);
     exchange_head(last_exchange(w, "GET"), 200, true);
-    hf_remote_exchange_endpoint(last_exchange(w, "GET")->post, HF_SPAN("http://h/m"), at(w->now_ms));
+    hf_remote_exchange_endpoint(last_exchange(w, "GET")->post, HF_SPAN("http://h/m"),
+                                at(w->now_ms));
     settle(w);
     exchange_fails(last_exchange(w, "initialize"), 404);
     CHECK(exchanges(w, "server/discover") == 0 && IS(server, RECONNECTING));

@@ -136,7 +136,8 @@ TEST(nothing_is_sent_before_the_stream_has_said_where)
 TEST(a_second_endpoint_changes_nothing)
 {
     struct scene s = older_scene();
-    hf_remote_exchange_endpoint(stream_of(s.first)->post, HF_SPAN("http://s/other"), at(s.w->now_ms));
+    hf_remote_exchange_endpoint(stream_of(s.first)->post, HF_SPAN("http://s/other"),
+                                at(s.w->now_ms));
     settle(s.w);
     client_calls(s.client, 1, "echo");
     CHECK(is_text(last_exchange(s.w, CALL)->endpoint, URL_1));

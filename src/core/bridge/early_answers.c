@@ -1,4 +1,4 @@
-/* given.c - answers that a modern request brought along, before anybody asked.
+/* early_answers.c - answers that a modern request brought along, before anybody asked.
  *
  * The revision lets a client send `inputResponses` with a first request. A legacy server names no
  * keys for its questions, so an answer is known by its form alone: it is used if exactly one of

@@ -1,4 +1,4 @@
-/* input.c - what a modern server wants to know before it goes on, asked of a legacy client.
+/* legacy_input.c - what a modern server wants to know before it goes on, asked of a legacy client.
  *
  * A modern server asks nobody: it answers `input_required`, and the client sends its request again
  * with the answers. A legacy client is asked in its own way and knows nothing of this; the answers

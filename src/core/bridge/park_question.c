@@ -1,5 +1,5 @@
-/* park_ask.c - which call of a modern client carries a legacy server's question, and what of it may
- * be asked at all. What happens then is in park.c. */
+/* park_question.c - which call of a modern client carries a legacy server's question, and what of
+ * it may be asked at all. What happens then is in park.c. */
 #include "core/bridge/park_question.h"
 #include "core/bridge/early_answers.h"
 #include "core/bridge/modern_answer.h"

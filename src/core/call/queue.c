@@ -1,4 +1,4 @@
-/* wait.c - calls whose server is not there, or has no place for them: who waits, for how long, and
+/* queue.c - calls whose server is not there, or has no place for them: who waits, for how long, and
  * who is told at once that waiting is in vain (DESIGN 6). */
 #include "core/call/queue.h"
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* say.c - messages of our own making, towards clients and servers. */
+/* send.c - messages of our own making, towards clients and servers. */
 #include "core/call/send.h"
 #include <assert.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* door.c - clients that come in through the same door: for all servers or for one, under the same
- * policy. They are shown the same lists (view.c) and told of the same changes
+/* audience.c - clients that come in through the same door: for all servers or for one, under the
+ * same policy. They are shown the same lists (view.c) and told of the same changes
  * (subscription/list_changes.c). */
 #include "core/client/audience.h"
 #include "core/client/log_level.h"

@@ -18,7 +18,7 @@ struct hf_view;
 enum { HF_VIEWS_KEPT = 4 };
 enum { HF_LEVEL_COUNT = 8 }; /* of logging, from debug to emergency */
 
-struct hf_audience { /* sessions that see the same servers under the same names; see door.c */
+struct hf_audience { /* sessions that see the same servers under the same names; see audience.c */
     struct hf_link link;
     struct hf_engine *engine;
     struct hf_server *only;

@@ -1,4 +1,5 @@
-/* welcome.c - how clients are received: their initialize taken, and answered with what is known. */
+/* initialize.c - how clients are received: their initialize taken, and answered with what is known.
+ */
 #include "core/client/initialize.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"

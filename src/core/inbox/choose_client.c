@@ -1,4 +1,4 @@
-/* server_request.c - a server asks something of a client: which client it is, and whether it can be
+/* choose_client.c - a server asks something of a client: which client it is, and whether it can be
  * asked. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is
  * none as long as somebody else is there. */
 #include "core/inbox/choose_client.h"

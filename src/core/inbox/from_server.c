@@ -1,4 +1,4 @@
-/* upward.c - what servers send: answers, progress, requests to clients, and news.
+/* from_server.c - what servers send: answers, progress, requests to clients, and news.
  *
  * Whatever does not belong to anything known is counted and dropped; a line that is no message at
  * all is noise and costs nobody anything, unless it carries the id of a call: that call's answer is

@@ -58,7 +58,7 @@ enum hf_http_verdict {
     HF_HTTP_UNSENT,
     HF_HTTP_PARTIAL,
     HF_HTTP_REFUSED,
-    HF_HTTP_DOUBTED,       /* what is asked next decides: refused, or rejected (doubt.c) */
+    HF_HTTP_DOUBTED,       /* what is asked next decides: refused, or rejected (refusal.c) */
     HF_HTTP_REJECTED,      /* turned away before anything ran */
     HF_HTTP_REJECTED_LATE, /* turned away, perhaps by the tool itself */
     HF_HTTP_DISPATCHED,

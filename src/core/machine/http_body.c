@@ -1,4 +1,4 @@
-/* body.c - see body.h. */
+/* http_body.c - see http_body.h. */
 #include "core/machine/http_body.h"
 #include "wire/jsonrpc.h"
 #include "wire/scan.h"

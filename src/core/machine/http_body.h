@@ -1,5 +1,5 @@
 /*
- * body.h - what stands in an HTTP answer that is not the plain answer to our request.
+ * http_body.h - what stands in an HTTP answer that is not the plain answer to our request.
  *
  * 1. A body in which the response to our request can be found is that response, however oddly it is
  *    wrapped: a server that ran a call and then says 404 has run it all the same.

@@ -1,4 +1,5 @@
-/* remote.c - a runtime whose server is reached over HTTP: every message has an exchange of its own.
+/* exchange.c - a runtime whose server is reached over HTTP: every message has an exchange of its
+ * own.
  *
  * 1. An exchange is begun once. Whether its call may be sent again is decided where every loss is
  * judged, from what the exchange proved (evidence.c).
@@ -17,11 +18,8 @@
 #include "core/remote/headers.h"
 #include "core/remote/refusal.h"
 #include "core/remote/remote.h"
-#include "core/remote/session.h"
-#include "core/server/facts.h"
 #include "core/server/handshake.h"
 #include "core/server/listing.h"
-#include "core/server/runtime.h"
 
 enum { ENDS_WITHIN_MS = 10000 }; /* after its answer came, a stream has nothing more to say */
 
@@ -94,7 +92,7 @@ void hf_remote_exchange_abort(struct hf_remote_exchange *exchange)
     forget(exchange);
 }
 
-static void leave(struct hf_remote_exchange *exchange, bool is_answered)
+void hf_remote_exchange_leave(struct hf_remote_exchange *exchange, bool is_answered)
 {
     struct hf_engine *engine = exchange->runtime->server->engine;
     /* Nobody waits: closing the connection is all that is left to say. Or it was cut, and the
@@ -184,7 +182,7 @@ void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *she
 
 /* ---- what is sent ---- */
 
-static void send(struct hf_call *call)
+void hf_remote_send(struct hf_call *call)
 {
     call->exchange = hf_remote_exchange_new(call->runtime, HF_EXCHANGE_MESSAGE, call);
 }
@@ -208,8 +206,7 @@ static struct hf_remote_exchange *tell(struct hf_runtime *runtime, struct hf_spa
     return exchange;
 }
 
-static void tell_about(struct hf_runtime *runtime, const struct hf_call *about,
-                       struct hf_span message)
+void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
     const struct hf_remote_exchange *asked = about ? about->exchange : NULL;
     if (about && !asked && !runtime->is_older_transport)
@@ -232,7 +229,7 @@ static bool can_be_a_header(struct hf_span text)
     return true;
 }
 
-static void agree(struct hf_runtime *runtime, struct hf_span version)
+void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version)
 {
     struct hf_remote *remote = runtime->remote;
     struct hf_buf plain = hf_draft();
@@ -243,96 +240,13 @@ static void agree(struct hf_runtime *runtime, struct hf_span version)
     hf_buf_done(&plain);
 }
 
-static void introduce(struct hf_runtime *runtime)
+void hf_remote_introduce(struct hf_runtime *runtime)
 {
     struct hf_remote_exchange *exchange =
         tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
     set_initialized(runtime, exchange);
     /* nothing goes on without it: its time is that of the whole start */
     hf_timer_clear(&runtime->server->engine->timers, &exchange->timer);
-}
-
-/* ---- coming and going ---- */
-
-static void init(struct hf_runtime *runtime)
-{
-    struct hf_remote *remote = hf_new(struct hf_remote);
-    runtime->remote = remote;
-    hf_link_init(&remote->exchanges);
-    hf_timer_init(&remote->listen_again, HF_TIMER_SERVER_STREAM, runtime);
-    remote->session = 1;
-    runtime->is_older_transport = runtime->server->settings.transport == HF_TRANSPORT_SSE;
-    runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
-}
-
-static void free_remote(struct hf_runtime *runtime)
-{
-    struct hf_remote *remote = runtime->remote;
-    hf_free(remote->endpoint);
-    hf_free(remote->session_id);
-    hf_free(remote->version);
-    hf_free(remote->listen_id);
-    hf_free(remote->stranger.name);
-    hf_free(remote);
-}
-
-static void done(struct hf_runtime *runtime)
-{
-    struct hf_remote *remote = runtime->remote;
-    struct hf_remote_exchange *exchange;
-    HF_LIST_EACH_SAFE (exchange, &remote->exchanges, struct hf_remote_exchange, link) {
-        hf_remote_exchange_abort(exchange);
-    }
-    hf_timer_clear(&runtime->server->engine->timers, &remote->listen_again);
-}
-
-void hf_remote_start(struct hf_runtime *runtime)
-{
-    if (runtime->is_older_transport)
-        runtime->remote->listen = hf_remote_exchange_new(runtime, HF_EXCHANGE_STREAM, NULL);
-    else
-        hf_handshake_begin(runtime);
-}
-
-/* The runtime is frozen. What it is still asked is given up, and its session is ended. */
-static void close_session(struct hf_runtime *runtime)
-{
-    struct hf_remote *remote = runtime->remote;
-    done(runtime);
-    if (remote->session_id && !runtime->is_older_transport)
-        (void)hf_remote_exchange_new(runtime, HF_EXCHANGE_DELETE, NULL);
-    else
-        hf_emit(runtime->server->engine, HF_DO_DISCONNECT)->runtime = runtime;
-}
-
-static void kill(struct hf_runtime *runtime)
-{
-    done(runtime);
-    if (!runtime->is_tree_gone)
-        hf_emit(runtime->server->engine, HF_DO_DISCONNECT)->runtime = runtime;
-}
-
-void hf_remote_lost(struct hf_runtime *runtime)
-{
-    if (runtime->machine.state < HF_RUNTIME_LIVE) {
-        hf_runtime_lose(runtime, HF_RUNTIME_EV_CLOSE);
-    } else if (runtime->machine.state == HF_RUNTIME_LIVE) {
-        runtime->remote->was_lost = true;
-        hf_runtime_hold(runtime, HF_HOLD_RENEWAL, false);
-        hf_runtime_lose(runtime, HF_RUNTIME_EV_DRAIN);
-        hf_runtime_maybe_drained(runtime);
-    }
-}
-
-static void switched_off(struct hf_runtime *runtime)
-{
-    struct hf_engine *engine = runtime->server->engine;
-    hf_refusals_in_vain(runtime->slot); /* there will be no other to tell */
-    if (!runtime->remote->was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
-        return;
-    runtime->remote->was_lost = false;
-    hf_timer_set(&engine->timers, &runtime->stay,
-                 engine->now_ms + runtime->server->settings.drain_ms);
 }
 
 /* ---- what the shell saw ---- */
@@ -504,98 +418,3 @@ void hf_remote_exchange_endpoint(struct hf_remote_exchange *exchange, struct hf_
     remote->endpoint = hf_span_dup(url);
     hf_handshake_begin(runtime);
 }
-
-/* ---- the transport ---- */
-
-static void call_left(struct hf_call *call)
-{
-    hf_refusal_drop(call);
-    if (call->exchange)
-        leave(call->exchange, call->is_answered);
-}
-
-static bool call_lost(struct hf_call *call)
-{
-    const bool is_doubted = call->refusal;
-    if (is_doubted)
-        hf_refusal_unproven(call);
-    return is_doubted;
-}
-
-static void forget_session(struct hf_runtime *runtime)
-{
-    hf_free(runtime->remote->session_id);
-    runtime->remote->session_id = NULL;
-}
-
-static void installed(struct hf_runtime *runtime)
-{
-    hf_remote_open_stream(runtime);
-    hf_refusals_next(runtime);
-}
-
-static void listen_refused(struct hf_runtime *runtime)
-{
-    hf_remote_upstream_refused(runtime, 404); /* as HTTP says it */
-}
-
-static void start_timed_out(struct hf_runtime *runtime)
-{
-    if (!hf_runtime_is_renewing(runtime))
-        return;
-    hf_server_reason(runtime->server, "gave no new session within %u ms",
-                     runtime->server->settings.start_timeout_ms);
-    hf_remote_lost(runtime);
-}
-
-/* A server that was lost to one call may still be answering others: as long as nobody wants it
- * gone, they have the time they need. Else what is under way is given up, and its session ended:
- * there is no process to kill. */
-static bool outstayed(struct hf_runtime *runtime)
-{
-    struct hf_engine *engine = runtime->server->engine;
-    if (runtime->machine.state != HF_RUNTIME_DRAINING)
-        return false;
-    if (runtime->remote->was_lost && runtime->in_flight) {
-        hf_timer_set(&engine->timers, &runtime->stay,
-                     engine->now_ms + runtime->server->settings.drain_ms + 1);
-        return true;
-    }
-    hf_runtime_event(runtime, HF_RUNTIME_EV_CLOSE);
-    runtime->is_silent = true;
-    hf_runtime_maybe_settle(runtime);
-    return true;
-}
-
-static void freeze(struct hf_runtime *runtime)
-{
-    runtime->taken_back = 0;
-}
-
-const struct hf_transport_ops hf_remote_transport = {
-    .init = init,
-    .forget = free_remote,
-    .done = done,
-    .send = send,
-    .tell = tell_about,
-    .call_left = call_left,
-    .call_lost = call_lost,
-    .call_due = hf_refusal_unproven,
-    .takes_answer = hf_remote_takes_answer,
-    .answer_passed = hf_remote_answer_passed,
-    .greet = hf_remote_start,
-    .forget_session = forget_session,
-    .agree = agree,
-    .introduce = introduce,
-    .renewed = hf_remote_renewed,
-    .installed = installed,
-    .tools_listed = hf_remote_corrected,
-    .listen_refused = listen_refused,
-    .give_up = hf_remote_lost,
-    .start_timed_out = start_timed_out,
-    .switched_off = switched_off,
-    .outstayed = outstayed,
-    .freeze = freeze,
-    .close = close_session,
-    .kill = kill,
-};

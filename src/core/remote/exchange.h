@@ -43,9 +43,6 @@ struct hf_remote_exchange {
 
 enum { HF_RETRY_MS_MIN = 100, HF_RETRY_MS_MAX = 30000 }; /* whatever a server says */
 
-extern const struct hf_transport_ops hf_remote_transport;
-void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
-void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
 void hf_remote_exchange_timer(struct hf_remote_exchange *exchange);
 struct hf_remote_exchange *hf_remote_exchange_new(struct hf_runtime *runtime,
                                                   enum hf_remote_exchange_kind verb,
@@ -57,5 +54,13 @@ enum hf_reading hf_remote_exchange_read(struct hf_remote_exchange *exchange,
                                         const struct hf_body *body, struct hf_span *ret_answer);
 bool hf_call_is_initialize(const struct hf_call *call); /* NULL: no */
 bool hf_status_wants_auth(int status);
+
+/* For transport.c; what each does stands beside its callback (struct hf_transport_ops). */
+void hf_remote_send(struct hf_call *call);
+void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about,
+                    struct hf_span message);
+void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version);
+void hf_remote_introduce(struct hf_runtime *runtime);
+void hf_remote_exchange_leave(struct hf_remote_exchange *exchange, bool is_answered);
 
 #endif

@@ -1,4 +1,4 @@
-/* remote_end.c - an exchange with a remote server ended: what that says of the server, of its
+/* exchange_end.c - an exchange with a remote server ended: what that says of the server, of its
  * session and of the call that waited for the answer. */
 #include <assert.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "core/remote/refusal.h"
 #include "core/remote/remote.h"
 #include "core/remote/session.h"
+#include "core/remote/transport.h"
 #include "core/server/era_probe.h"
 #include "core/server/facts.h"
 #include "core/server/handshake.h"

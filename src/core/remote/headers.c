@@ -1,10 +1,11 @@
-/* remote_headers.c - what a modern request says in the headers of its exchange, and what becomes of
+/* headers.c - what a modern request says in the headers of its exchange, and what becomes of
  * it when the server says that they are wrong. */
 #include "core/remote/headers.h"
 #include "core/call/verdict.h"
 #include "core/catalog/part.h"
 #include "core/outbox.h"
 #include "core/remote/exchange.h"
+#include "core/remote/transport.h"
 #include "core/server/facts.h"
 #include "core/server/listing.h"
 #include "wire/mcp_headers.h"

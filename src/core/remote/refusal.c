@@ -1,4 +1,4 @@
-/* doubt.c - was a call turned away because its session, or its era, is not known any more?
+/* refusal.c - was a call turned away because its session, or its era, is not known any more?
  *
  * 1. Its server is asked how it turns away a session that it cannot know: one ping under a made-up
  *    id, before a new session is made, whose answer counts for all calls of the lost one. A modern

@@ -1,4 +1,4 @@
-/* remote_session.c - sessions at remote servers: forgotten, made anew; and the stream on which a
+/* session.c - sessions at remote servers: forgotten, made anew; and the stream on which a
  * server speaks of itself.
  *
  * A session is numbered like a generation, and what was begun under an old number never hurts the
@@ -13,6 +13,7 @@
 #include "core/remote/exchange.h"
 #include "core/remote/refusal.h"
 #include "core/remote/remote.h"
+#include "core/remote/transport.h"
 #include "core/server/facts.h"
 #include "core/server/handshake.h"
 #include "core/server/listing.h"

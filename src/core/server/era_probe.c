@@ -1,4 +1,4 @@
-/* probe.c - which era does a server speak? Asked with server/discover, never with anything that
+/* era_probe.c - which era does a server speak? Asked with server/discover, never with anything that
  * could run (PROTOCOL: a legacy server might run a tools/call).
  *
  * What was learned is remembered, and asked again when it stops being true. A legacy server may

@@ -6,7 +6,7 @@
  *
  * A remote server that answered one call with 5xx, or whose connection broke under it, is
  * suspected: it is checked at once, whatever else is in flight, and a check that fails the same way
- * means that it is lost (remote_end.c). So one tool that always gets 504 costs nobody else
+ * means that it is lost (exchange_end.c). So one tool that always gets 504 costs nobody else
  * anything.
  */
 #include "core/server/liveness.h"

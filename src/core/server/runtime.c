@@ -1,6 +1,6 @@
-/* life.c - the life of a runtime: what the shell saw becomes events of its machine, the machine's
- * effects become ours. What happens to its calls is in call.c, what it says in hello.c and
- * upward.c. */
+/* runtime.c - the life of a runtime: what the shell saw becomes events of its machine, the
+ * machine's effects become ours. What happens to its calls is in call.c, what it says in
+ * handshake.c and inbox/from_server.c. */
 #include "core/server/runtime.h"
 #include <assert.h>
 #include <stdio.h>

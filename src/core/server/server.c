@@ -1,5 +1,5 @@
 /* server.c - a configured server and its slots: made, operated, forgotten. What a move does is in
- * moves.c. */
+ * slot.c. */
 #include "core/server/server.h"
 #include <assert.h>
 #include <stdarg.h>

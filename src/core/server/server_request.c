@@ -1,5 +1,5 @@
-/* ask.c - requests of servers that are with a client: how they get there, and what ends them. Which
- * client it is was decided before (inbox/server_request.c).
+/* server_request.c - requests of servers that are with a client: how they get there, and what ends
+ * them. Which client it is was decided before (inbox/server_request.c).
  *
  * 1. A client is asked nothing before it has said `initialized`: what comes earlier is kept for it,
  *    for listWaitMs.

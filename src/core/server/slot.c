@@ -1,4 +1,4 @@
-/* moves.c - what a move of a slot does: its effects performed, attempts begun, failed and
+/* slot.c - what a move of a slot does: its effects performed, attempts begun, failed and
  * scheduled. */
 #include "core/server/slot.h"
 #include <assert.h>

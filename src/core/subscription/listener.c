@@ -1,4 +1,5 @@
-/* listen.c - clients' subscriptions/listen: opened and acknowledged, fed, ended. See listen.h. */
+/* listener.c - clients' subscriptions/listen: opened and acknowledged, fed, ended. See
+ * subscription.h. */
 #include "core/subscription/listener.h"
 #include "core/call/answer.h"
 #include "core/call/remember.h"

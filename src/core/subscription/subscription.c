@@ -1,4 +1,4 @@
-/* subscribe.c - which resources clients want to hear of; see listen.h. */
+/* subscription.c - which resources clients want to hear of; see subscription.h. */
 #include "core/subscription/subscription.h"
 #include <stdlib.h>
 #include "core/call/remember.h"

@@ -1,4 +1,4 @@
-/* subscription.h - which resources clients want to hear of; see listen.h. */
+/* subscription.h - which resources clients want to hear of; see subscription.h. */
 #ifndef HF_CORE_SUBSCRIPTION_SUBSCRIPTION_H
 #define HF_CORE_SUBSCRIPTION_SUBSCRIPTION_H
 

@@ -1,5 +1,5 @@
-/* ear.c - what we ask servers to tell us of: resources/subscribe at legacy ones, one
- * subscriptions/listen at each modern one. See listen.h. */
+/* upstream.c - what we ask servers to tell us of: resources/subscribe at legacy ones, one
+ * subscriptions/listen at each modern one. See subscription.h. */
 #include "core/subscription/upstream.h"
 #include "base/strings.h"
 #include "core/call/answer.h"
