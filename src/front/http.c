@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "base/fold.h"
 #include "front/http_parts.h"
+#include "io/random.h"
 #include "wire/http_text.h"
 
 enum { ORIGIN_MAX = 300, ALLOW_MAX = 8192 };
@@ -192,7 +193,9 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     front->session_ttl_ms = spec->session_ttl_ms;
     front->max_sessions = spec->max_sessions;
     front->kept_bytes_max = spec->limits->max_buffered_bytes / 4;
-    hf_seats_init(&front->seats);
+    struct hf_map_key key;
+    hf_random(&key, sizeof key);
+    hf_seats_init(&front->seats, &key);
     hf_link_init(&front->free_feeds);
     hf_link_init(&front->quiet);
     hf_link_init(&front->open);

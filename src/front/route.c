@@ -49,7 +49,7 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
                         struct hf_exchange *exchange)
 {
     const struct hf_http_status http = {
-        .sessions = front->seats.count,
+        .sessions = hf_seats_count(&front->seats),
         .connections = hf_http_server_connections(front->server),
         .streams = open_streams(front),
         .replay_bytes = front->kept_bytes,

@@ -89,9 +89,9 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
 
 static bool has_room(struct hf_http_front *front)
 {
-    if (front->seats.count >= front->max_sessions)
+    if (hf_seats_count(&front->seats) >= front->max_sessions)
         drop_longest_unused(front);
-    return front->seats.count < front->max_sessions;
+    return hf_seats_count(&front->seats) < front->max_sessions;
 }
 
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,

@@ -2,6 +2,8 @@
 #include "front/seats.h"
 #include "test.h"
 
+static const struct hf_map_key key = { { 1, 2 } };
+
 static void make_id(uint8_t id[HF_SEAT_ID_BYTES], unsigned number)
 {
     for (unsigned i = 0; i < HF_SEAT_ID_BYTES; i++)
@@ -21,12 +23,12 @@ TEST(every_seat_is_found_however_many_there_are_and_none_that_left)
     static struct hf_seat seat[COUNT];
     struct hf_seats seats;
     uint8_t id[HF_SEAT_ID_BYTES];
-    hf_seats_init(&seats);
+    hf_seats_init(&seats, &key);
     for (unsigned i = 0; i < COUNT; i++) {
         make_id(id, i);
         hf_seats_add(&seats, &seat[i], id, i);
     }
-    CHECK(seats.count == COUNT);
+    CHECK(hf_seats_count(&seats) == COUNT);
     for (unsigned i = 0; i < COUNT; i++)
         CHECK(find(&seats, &seat[i]) == &seat[i]);
     for (unsigned i = 0; i < COUNT; i += 2)
@@ -35,7 +37,7 @@ TEST(every_seat_is_found_however_many_there_are_and_none_that_left)
         CHECK(find(&seats, &seat[i]) == (i % 2 ? &seat[i] : NULL));
     for (unsigned i = 1; i < COUNT; i += 2)
         hf_seats_remove(&seats, &seat[i]);
-    CHECK(seats.count == 0 && hf_list_empty(&seats.by_use));
+    CHECK(hf_seats_count(&seats) == 0 && hf_list_empty(&seats.by_use));
     hf_seats_done(&seats);
 }
 
@@ -45,7 +47,7 @@ TEST(an_id_that_differs_in_one_digit_or_in_length_is_another)
     struct hf_seats seats;
     uint8_t id[HF_SEAT_ID_BYTES];
     char text[HF_SEAT_ID_TEXT + 1];
-    hf_seats_init(&seats);
+    hf_seats_init(&seats, &key);
     make_id(id, 0xabcdef);
     hf_seats_add(&seats, &seat, id, 0);
     hf_seat_id_text(&seat, text);
@@ -69,7 +71,7 @@ TEST(the_longest_unused_seat_is_first)
     struct hf_seat seat[3];
     struct hf_seats seats;
     uint8_t id[HF_SEAT_ID_BYTES];
-    hf_seats_init(&seats);
+    hf_seats_init(&seats, &key);
     for (unsigned i = 0; i < 3; i++) {
         make_id(id, i);
         hf_seats_add(&seats, &seat[i], id, 10 + i);
