@@ -17,7 +17,7 @@ help:
 	@echo 'make install    put it under PREFIX ($(PREFIX)), in DESTDIR if given; `make uninstall` takes it away'
 	@echo 'make sim        100,000 seeds of the simulator (`make test` runs 20,000)'
 	@echo 'make bench      speed beside a byte relay and beside other proxies, in one run'
-	@echo 'make bench-scale  many sessions, and a long queue of calls: does one cost more among many?'
+	@echo 'make bench-scale  many sessions, calls, subscriptions, tools: does one cost more among many?'
 	@echo 'make bench-turns BASE=DIR  what a call costs here, beside the build in DIR'
 	@echo 'make clients    drive real agents by a scripted model, and bring docs/CLIENTS.md up to date'
 	@echo 'make fuzz       fuzz each parser for a minute'
@@ -83,6 +83,8 @@ bench-scale: build
 	@$(BUILD)/bench_sessions $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
 	@echo
 	@$(BUILD)/bench_queue $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
+	@echo
+	@$(BUILD)/bench_lookups $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
 
 bench-turns: build
 	@test -x '$(BASE)/holdfast' || { echo 'make bench-turns BASE=DIR: DIR is the build directory of another version'; exit 2; }

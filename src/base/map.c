@@ -170,7 +170,7 @@ void hf_map_remove(struct hf_map *map, struct hf_map_node *node)
 {
     assert(map->count > 0);
     take_out(bucket_of(map, node->hash), node);
-    if (--map->count == 0) {
+    if (--map->count == 0 && map->table.size > FIRST_SIZE) {
         hf_map_done(map);
         return;
     }

@@ -5,7 +5,8 @@
  * choose names that all fall into one bucket. The map finds candidates by their hash; the caller
  * compares the names, which the map never sees again. Several entries may have the same name.
  *
- * 1. An empty map has no table: it costs no allocation and hf_map_done has nothing to do.
+ * 1. A map that never had an entry has no table. One that lost its last entry keeps the smallest,
+ *    so that coming and going costs no allocation.
  * 2. Growing and shrinking are spread: each addition and removal moves at most 16 buckets of the
  *    old table into the new one. So no call moves more than a few entries, however many there are.
  * 3. Entries with the same hash are found in the order in which they were added. The order of

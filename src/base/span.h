@@ -41,14 +41,6 @@ static inline bool hf_span_starts(struct hf_span a, struct hf_span prefix)
     return a.n >= prefix.n && (prefix.n == 0 || memcmp(a.p, prefix.p, prefix.n) == 0);
 }
 
-static inline uint32_t hf_span_hash(struct hf_span a)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < a.n; i++)
-        hash = (hash ^ (unsigned char)a.p[i]) * 16777619u;
-    return hash;
-}
-
 /* The part of `a` from `from` on. */
 static inline struct hf_span hf_span_from(struct hf_span a, size_t from)
 {

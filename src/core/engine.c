@@ -30,6 +30,21 @@
 /* A call and its text, if that is of the usual length; as many as a busy client has in flight. */
 enum { CALL_BLOCK_SIZE = 2048, CALL_BLOCKS_MAX = 128 };
 
+/* What is in a map stays under the key that it was put in with. */
+static void set_map_key(struct hf_engine *engine, struct hf_map_key key)
+{
+    struct hf_map *const maps[] = { &engine->subscriptions_by_uri,
+                                    &engine->subscriptions_by_session, &engine->calls_by_client_id,
+                                    &engine->calls_by_via };
+    engine->map_key = key;
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        if (maps[i]->count)
+            continue;
+        hf_map_done(maps[i]);
+        hf_map_init(maps[i], &key);
+    }
+}
+
 struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 {
     struct hf_engine *engine = hf_new(struct hf_engine);
@@ -39,6 +54,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     engine->transports[true] = &hf_remote_transport;
     engine->bridge = &hf_bridge_ops;
     engine->host = &hf_call_host;
+    set_map_key(engine, (struct hf_map_key) { { seed, ~seed } }); /* until there is a secret */
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->audiences);
@@ -55,7 +71,15 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 
 void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE])
 {
+    static const char what[] = "hash maps"; /* so that the key says nothing about the secret */
+    struct hf_sha256 hash;
+    uint8_t digest[HF_SHA256_SIZE];
     memcpy(engine->secret, secret, HF_SECRET_SIZE);
+    hf_sha256_init(&hash);
+    hf_sha256_feed(&hash, (struct hf_span) { what, sizeof what });
+    hf_sha256_feed(&hash, (struct hf_span) { (const char *)secret, HF_SECRET_SIZE });
+    hf_sha256_end(&hash, digest);
+    set_map_key(engine, hf_map_key_of(digest));
 }
 
 uint64_t hf_engine_held_bytes(const struct hf_engine *engine)
@@ -188,6 +212,10 @@ void hf_engine_free(struct hf_engine *engine)
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);
     assert(engine->call_count == 0);
+    hf_map_done(&engine->subscriptions_by_uri);
+    hf_map_done(&engine->subscriptions_by_session);
+    hf_map_done(&engine->calls_by_client_id);
+    hf_map_done(&engine->calls_by_via);
     hf_pool_free(&engine->call_blocks);
     hf_free(engine->calls);
     hf_free(engine->effects);

@@ -88,7 +88,8 @@ struct hf_effect {
 
 struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed);
 void hf_engine_free(struct hf_engine *engine);
-/* What seals are made with; random, and said once, before the first event. */
+/* What seals and the keys of hash maps are made with; random, and said once, before the first
+ * event. */
 void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE]);
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect);
 void hf_engine_collect(struct hf_engine *engine);

@@ -2,9 +2,11 @@
 #include "test.h"
 #include "core/catalog/part.h"
 
+static const struct hf_map_key key = { { 1, 2 } };
+
 static struct hf_part *part_of(const char *result)
 {
-    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20);
+    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
     struct hf_span cursor = { NULL, 0 };
     struct hf_err err;
     CHECK(hf_part_add_page(part, hf_span_of(result), &cursor, &err) == HF_PAGE_LAST);
@@ -25,7 +27,7 @@ TEST(items_keep_their_bytes_and_their_order)
 
 TEST(pages_are_joined_and_each_cursor_is_handed_on_as_it_is)
 {
-    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20);
+    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
     struct hf_span cursor = { NULL, 0 };
     struct hf_err err;
     CHECK(hf_part_add_page(part,
@@ -45,6 +47,19 @@ TEST(pages_are_joined_and_each_cursor_is_handed_on_as_it_is)
     hf_part_unref(part);
 }
 
+TEST(of_two_items_whose_names_mean_the_same_the_first_is_found)
+{
+    struct hf_part *part = part_of("{\"tools\":[{\"name\":\"\"},{\"name\":\"\\u0061\"},"
+                                   "{\"name\":\"a\"},{\"name\":\"\\ud800\"}]}");
+    REQUIRE(part->count == 4);
+    CHECK(hf_part_find(part, HF_SPAN("\"a\"")) == &part->items[1]);
+    CHECK(hf_part_find(part, HF_SPAN("\"\"")) == &part->items[0]);
+    CHECK(hf_part_find(part, HF_SPAN("\"\\uD800\"")) == &part->items[3]); /* half of a pair */
+    CHECK(!hf_part_find(part, HF_SPAN("7")) && !hf_part_find(part, HF_SPAN("null")));
+    CHECK(hf_part_find_plain(part, HF_SPAN("")) && hf_part_find_plain(part, HF_SPAN("a")));
+    hf_part_unref(part);
+}
+
 /* @field Y13: the absence of pages that never end */
 TEST(cursors_that_are_empty_null_or_repeat_themselves_end_the_list)
 {
@@ -52,7 +67,7 @@ TEST(cursors_that_are_empty_null_or_repeat_themselves_end_the_list)
                                         "{\"tools\":[],\"nextCursor\":null}",
                                         "{\"tools\":[],\"nextCursor\":\"x\"}" };
     for (size_t i = 0; i < 3; i++) {
-        struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20);
+        struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
         struct hf_span cursor = { NULL, 0 };
         struct hf_err err;
         CHECK(hf_part_add_page(part, HF_SPAN("{\"tools\":[],\"nextCursor\":\"x\"}"), &cursor,
@@ -64,7 +79,7 @@ TEST(cursors_that_are_empty_null_or_repeat_themselves_end_the_list)
 
 TEST(pages_are_bounded_in_number)
 {
-    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20);
+    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
     struct hf_span cursor = { NULL, 0 };
     struct hf_err err;
     unsigned pages = 0;
@@ -80,7 +95,7 @@ TEST(pages_are_bounded_in_number)
 
 TEST(a_list_over_its_bound_is_bad_and_says_so)
 {
-    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1000);
+    struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1000, &key);
     struct hf_span cursor;
     struct hf_err err;
     char page[2000];
@@ -94,7 +109,7 @@ TEST(a_result_without_the_list_is_bad_and_names_what_is_missing)
 {
     static const char *const bad[] = { "{}", "{\"tools\":{}}", "[]", "{\"prompts\":[]}", "null" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20);
+        struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
         struct hf_span cursor;
         struct hf_err err;
         CHECK(hf_part_add_page(part, hf_span_of(bad[i]), &cursor, &err) == HF_PAGE_BAD);
@@ -123,7 +138,7 @@ TEST(each_part_is_named_by_its_own_member)
           "\"t\"" },
     };
     for (size_t i = 0; i < 3; i++) {
-        struct hf_part *part = hf_part_new(rows[i].part, 1000);
+        struct hf_part *part = hf_part_new(rows[i].part, 1000, &key);
         struct hf_span cursor;
         struct hf_err err;
         CHECK(hf_part_add_page(part, hf_span_of(rows[i].result), &cursor, &err) == HF_PAGE_LAST);

@@ -164,3 +164,57 @@ TEST(a_waiting_client_that_gave_a_token_is_told_of_each_attempt_and_values_only_
     CHECK(heard(s.client, "notifications/progress") == before + 1);
     world_end(s.w);
 }
+
+TEST(a_cancel_names_its_call_by_what_the_id_means_and_never_that_of_another_client)
+{
+    static const struct {
+        const char *id, *cancelled;
+        bool is_meant;
+    } rows[] = {
+        { "\"a\"", "\"a\"", true },
+        { "\"a\"", "\"\\u0061\"", true },
+        { "\"\\u0061\"", "\"a\"", true },
+        { "\"\\ud83d\\ude00\"", "\"😀\"", true },
+        { "\"\\u007f\"", "\"\x7f\"", true },
+        { "\"\"", "\"\"", true },
+        { "7", "7", true },
+        { "7", "\"7\"", false },
+        { "\"7\"", "7", false },
+        { "\"a\"", "\"A\"", false },
+    };
+    struct scene s = scene();
+    struct client *other = greeted_client(s.w, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t before = child_got(s.first, "notifications/cancelled");
+        client_says(s.client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{"
+                    "\"name\":\"echo\",\"arguments\":{}}}",
+                    rows[i].id);
+        for (int turn = 0; turn < 2; turn++) {
+            client_says(turn ? s.client : other,
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                        "\"requestId\":%s}}",
+                        rows[i].cancelled);
+            const size_t now = child_got(s.first, "notifications/cancelled");
+            CHECK(now == before + (turn && rows[i].is_meant));
+        }
+        child_answers(s.first, "tools/call", "{}");
+    }
+    world_end(s.w);
+}
+
+TEST(of_many_calls_each_cancel_ends_its_own)
+{
+    enum { FIRST = 2001, LAST = 3000 };
+    struct scene s = scene();
+    for (int id = FIRST; id <= LAST; id++)
+        client_calls(s.client, id, "echo");
+    for (int id = LAST; id >= FIRST; id -= 2)
+        client_cancels(s.client, id);
+    CHECK(child_got(s.first, "notifications/cancelled") == (LAST - FIRST + 1) / 2);
+    child_dies(s.first);
+    settle(s.w);
+    for (int id = FIRST; id <= LAST; id++)
+        CHECK(answers_to(s.client, id) == (size_t)(id % 2));
+    world_end(s.w);
+}

@@ -338,6 +338,28 @@ TEST(a_template_matches_what_stands_after_its_expressions_too)
     world_end(t.w);
 }
 
+/* There may be many templates, and each is compared with it: it goes to the first with resources.
+ */
+TEST(a_uri_of_more_than_8_kib_is_nobodys_by_its_template)
+{
+    struct world *w = world_new();
+    struct hf_server *a = add_server(w, "a", default_settings());
+    struct hf_server *b = add_server(w, "b", default_settings());
+    manners_of(w, a)->resources = "[]";
+    manners_of(w, b)->resources = "[]";
+    manners_of(w, b)->templates = "[{\"uriTemplate\":\"b:{x}\",\"name\":\"t\"}]";
+    settle(w);
+    struct client *c = greeted_client(w, NULL);
+    char uri[9001] = "b:";
+    memset(uri + 2, 'x', sizeof uri - 3);
+    read_resource(c, 1, uri);
+    CHECK(child_got(newest_child(w, a), "resources/read") == 1);
+    uri[8000] = '\0';
+    read_resource(c, 2, uri);
+    CHECK(child_got(newest_child(w, b), "resources/read") == 1);
+    world_end(w);
+}
+
 TEST(resources_and_templates_that_go_together_are_told_of_once)
 {
     struct two t = two_with_resources();
@@ -367,7 +389,7 @@ TEST(what_a_client_makes_us_remember_is_bounded_and_given_back)
     struct hf_server *server = add_server(w, "s", default_settings());
     manners_of(w, server)->resources = "[]";
     settle(w);
-    enum { LARGE = 600000 };
+    enum { LARGE = 1200000 };
     char *uri = hf_alloc(LARGE + 1);
     memset(uri, 'x', LARGE);
     struct client *c = greeted_client(w, server);

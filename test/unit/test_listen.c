@@ -244,10 +244,10 @@ TEST(what_listeners_make_us_remember_is_bounded_in_bytes_and_given_back)
     struct scene s = modern_scene();
     const uint64_t before = hf_engine_remembered_bytes(s.w->engine);
     char *filter = NULL;
-    if (asprintf(&filter, "{\"resourceSubscriptions\":[\"a:%0600000d\"]}", 7) < 0)
+    if (asprintf(&filter, "{\"resourceSubscriptions\":[\"a:%01200000d\"]}", 7) < 0)
         abort();
     listen_as(s.client, 5, "1", filter);
-    CHECK(hf_engine_remembered_bytes(s.w->engine) > before + 600000);
+    CHECK(hf_engine_remembered_bytes(s.w->engine) > before + 1200000);
     listen_as(s.client, 6, "2", filter);
     CHECK(error_of(s.client, 1) == 0 && error_of(s.client, 2) == -31005);
     client_via_gone(s.client, 5);

@@ -246,6 +246,31 @@ TEST(changes_that_come_before_the_acknowledgement_are_asked_for_together)
     world_end(s.w);
 }
 
+/* Each listening says everything that is followed: one for each change would be 50 MB for these. */
+TEST(changes_of_many_are_asked_for_together_though_each_is_acknowledged_at_once)
+{
+    enum { COUNT = 1000, LISTENS_MAX = 110 };
+    struct scene s = modern_server();
+    acknowledge(s.first);
+    char uri[16];
+    for (int i = 0; i < COUNT; i++) {
+        (void)snprintf(uri, sizeof uri, "b:%d", i);
+        const size_t before = child_got(s.first, LISTEN);
+        subscribe(s.client, 1000 + i, "subscribe", uri);
+        CHECK(has_result(s.client, 1000 + i));
+        if (child_got(s.first, LISTEN) > before)
+            acknowledge(s.first);
+    }
+    CHECK(child_got(s.first, LISTEN) < LISTENS_MAX);
+    advance(s.w, 100);
+    CHECK(span_has(child_last(s.first, LISTEN)->msg.params, "\"b:999\""));
+    const size_t listens = child_got(s.first, LISTEN);
+    acknowledge(s.first);
+    advance(s.w, 10000); /* nothing changed since */
+    CHECK(child_got(s.first, LISTEN) == listens && listens < LISTENS_MAX);
+    world_end(s.w);
+}
+
 TEST(a_server_that_never_acknowledges_is_believed_after_five_seconds)
 {
     struct scene s = modern_server();

@@ -18,6 +18,7 @@
 #include "core/call/call.h"
 #include "core/call/queue.h"
 #include "core/call/send.h"
+#include "core/call/session_calls.h"
 #include "core/call/settle.h"
 #include "core/machine/seal.h"
 #include "core/machine/stage.h"
@@ -242,7 +243,7 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
                                            .via = call->via,
                                            .id = call->client_id };
         hf_reply(&asked, question);
-        hf_unlink(&call->in_session);
+        hf_session_remove_call(call);
         hf_session_maybe_settle(session);
     } else {
         answer_waiters(park, question);

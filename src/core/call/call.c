@@ -11,6 +11,7 @@
 #include "core/call/queue.h"
 #include "core/call/seam.h"
 #include "core/call/send.h"
+#include "core/call/session_calls.h"
 #include "core/call/settle.h"
 #include "core/machine/evidence.h"
 #include "core/machine/stage.h"
@@ -156,7 +157,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     }
     call->digits = hf_digits(call->frame.digits, call->id);
     hf_call_cut(call, call->client_id, call->digits);
-    hf_list_push(&session->calls, &call->in_session);
+    hf_session_add_call(session, call);
     return call;
 }
 
@@ -381,7 +382,7 @@ void hf_call_release(struct hf_call *call)
         engine->bridge->left(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
-    hf_unlink(&call->in_session);
+    hf_session_remove_call(call);
     engine->gone_count -= call->gone_ms != 0;
     hf_call_weigh(call, call->held, 0);
     hf_call_set_stage(call, HF_CALL_ENDED);

@@ -5,11 +5,12 @@
 #include "wire/json.h"
 #include "wire/mcp_headers.h"
 
-struct hf_part *hf_part_new(enum hf_part_id id, size_t bytes_max)
+struct hf_part *hf_part_new(enum hf_part_id id, size_t bytes_max, const struct hf_map_key *key)
 {
     struct hf_part *part = hf_new(struct hf_part);
     part->refs = 1;
     part->id = id;
+    hf_map_init(&part->by_name, key);
     hf_buf_init(&part->bytes, bytes_max);
     return part;
 }
@@ -19,6 +20,7 @@ void hf_part_unref(struct hf_part *part)
     if (!part || --part->refs > 0)
         return;
     hf_buf_done(&part->bytes);
+    hf_map_done(&part->by_name);
     hf_free(part->items);
     hf_free(part->last_cursor);
     hf_free(part);
@@ -89,14 +91,28 @@ enum hf_page hf_part_add_page(struct hf_part *part, struct hf_span result,
     return HF_PAGE_MORE;
 }
 
+/* Names are the same by what they mean, however they are written, and so is this. */
+static uint64_t hash_of(const struct hf_part *part, struct hf_span raw_name, struct hf_buf *scratch)
+{
+    hf_buf_clear(scratch);
+    if (!hf_json_unescape(raw_name, scratch))
+        hf_buf_clear(scratch); /* not a string: as the empty one, from which comparing tells it */
+    return hf_map_hash(&part->by_name, 0, hf_buf_span(scratch));
+}
+
 void hf_part_seal(struct hf_part *part)
 {
     assert(!part->is_sealed);
+    struct hf_buf scratch;
     const char *base = hf_buf_span(&part->bytes).p;
+    hf_buf_init(&scratch, hf_buf_len(&part->bytes) + 1);
     for (size_t i = 0; i < part->count; i++) {
         part->items[i].raw.p = base + (uintptr_t)part->items[i].raw.p;
         part->items[i].name.p = base + (uintptr_t)part->items[i].name.p;
+        hf_map_add(&part->by_name, &part->items[i].in_map,
+                   hash_of(part, part->items[i].name, &scratch));
     }
+    hf_buf_done(&scratch);
     part->is_sealed = true;
 }
 
@@ -136,16 +152,30 @@ bool hf_part_same(const struct hf_part *a, const struct hf_part *b)
 
 const struct hf_item *hf_part_find(const struct hf_part *part, struct hf_span raw_name)
 {
-    for (size_t i = 0; part && i < part->count; i++)
-        if (hf_json_same_scalar(part->items[i].name, raw_name))
-            return &part->items[i];
+    if (!part)
+        return NULL;
+    struct hf_buf scratch;
+    hf_buf_init(&scratch, raw_name.n + 1);
+    const uint64_t hash = hash_of(part, raw_name, &scratch);
+    hf_buf_done(&scratch);
+    const struct hf_item *item;
+    HF_MAP_EACH(item, &part->by_name, hash, struct hf_item, in_map)
+    {
+        if (hf_json_same_scalar(item->name, raw_name))
+            return item;
+    }
     return NULL;
 }
 
 bool hf_part_find_plain(const struct hf_part *part, struct hf_span name)
 {
-    for (size_t i = 0; part && i < part->count; i++)
-        if (hf_json_string_is(part->items[i].name, name))
+    if (!part)
+        return false;
+    const struct hf_item *item;
+    HF_MAP_EACH(item, &part->by_name, hf_map_hash(&part->by_name, 0, name), struct hf_item, in_map)
+    {
+        if (hf_json_string_is(item->name, name))
             return true;
+    }
     return false;
 }

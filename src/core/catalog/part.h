@@ -11,14 +11,16 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "core/machine/method.h"
 
 enum { HF_PART_PAGES_MAX = 1000, HF_PART_ITEMS_MAX = 100000 };
 
 struct hf_item {
-    struct hf_span raw;  /* the whole object */
-    struct hf_span name; /* the raw JSON string that names it: name, uri or uriTemplate */
-    bool is_idempotent;  /* the server says so: idempotentHint or readOnlyHint */
+    struct hf_map_node in_map; /* by what the name means, once its part is sealed */
+    struct hf_span raw;        /* the whole object */
+    struct hf_span name;       /* the raw JSON string that names it: name, uri or uriTemplate */
+    bool is_idempotent;        /* the server says so: idempotentHint or readOnlyHint */
 };
 
 struct hf_part {
@@ -27,6 +29,7 @@ struct hf_part {
     struct hf_buf bytes; /* the raw items, one after the other */
     struct hf_item *items;
     size_t count, cap;
+    struct hf_map by_name;
     unsigned pages;
     bool is_sealed;
     bool checks_headers; /* tools whose x-mcp-header are wrong are left out (modern, over HTTP) */
@@ -35,7 +38,7 @@ struct hf_part {
     char *last_cursor; /* raw; a server that answers with the cursor it was asked with loops */
 };
 
-struct hf_part *hf_part_new(enum hf_part_id id, size_t bytes_max);
+struct hf_part *hf_part_new(enum hf_part_id id, size_t bytes_max, const struct hf_map_key *key);
 void hf_part_unref(struct hf_part *part); /* NULL accepted */
 static inline struct hf_part *hf_part_ref(struct hf_part *part)
 {
@@ -52,6 +55,7 @@ void hf_part_seal(struct hf_part *part);
 
 /* The same items, in whatever order: some servers list from a hash table. */
 bool hf_part_same(const struct hf_part *a, const struct hf_part *b);
+/* The first of that name; in a sealed part, or NULL. */
 const struct hf_item *hf_part_find(const struct hf_part *part, struct hf_span raw_name);
 bool hf_part_find_plain(const struct hf_part *part, struct hf_span name); /* NULL part: false */
 

@@ -16,11 +16,11 @@
 enum {
     TASKS_MAX = 10000,
     ID_MAX = 256, /* bytes; a longer one is not remembered */
-    BUCKETS = 1024,
 };
 
 struct task {
-    struct hf_link in_bucket, by_use;
+    struct hf_map_node in_map;
+    struct hf_link by_use;
     struct hf_link in_session;  /* in session->tasks */
     struct hf_session *session; /* that it was made for; NULL: it has left */
     struct hf_server *server;
@@ -28,9 +28,8 @@ struct task {
 };
 
 struct hf_tasks {
-    struct hf_link buckets[BUCKETS];
+    struct hf_map by_id;
     struct hf_link by_use; /* the oldest first */
-    size_t count;
 };
 
 static struct hf_tasks *tasks_of(struct hf_engine *engine)
@@ -39,22 +38,32 @@ static struct hf_tasks *tasks_of(struct hf_engine *engine)
         return engine->tasks;
     engine->tasks = hf_new(struct hf_tasks);
     hf_link_init(&engine->tasks->by_use);
-    for (size_t i = 0; i < BUCKETS; i++)
-        hf_link_init(&engine->tasks->buckets[i]);
+    hf_map_init(&engine->tasks->by_id, &engine->map_key);
     return engine->tasks;
 }
 
-static struct hf_link *bucket_of(struct hf_tasks *tasks, const char *id)
+static uint64_t hash_of(const struct hf_tasks *tasks, const char *id)
 {
-    return &tasks->buckets[hf_span_hash(hf_span_of(id)) % BUCKETS];
+    return hf_map_hash(&tasks->by_id, 0, hf_span_of(id));
+}
+
+static struct task *find(const struct hf_tasks *tasks, const struct hf_server *server,
+                         const char *id)
+{
+    struct task *task;
+    HF_MAP_EACH(task, &tasks->by_id, hash_of(tasks, id), struct task, in_map)
+    {
+        if (task->server == server && strcmp(task->id, id) == 0)
+            return task;
+    }
+    return NULL;
 }
 
 static void forget(struct hf_tasks *tasks, struct task *task)
 {
-    hf_unlink(&task->in_bucket);
+    hf_map_remove(&tasks->by_id, &task->in_map);
     hf_unlink(&task->by_use);
     hf_unlink(&task->in_session);
-    tasks->count--;
     hf_free(task->id);
     hf_free(task);
 }
@@ -82,17 +91,14 @@ void hf_task_made(const struct hf_call *call, struct hf_span result)
     task->id = hf_json_canonical_string(raw_id);
     task->server = call->slot->server;
     task->session = call->session;
-    struct hf_link *bucket = bucket_of(tasks, task->id);
-    struct task *old;
-    HF_LIST_EACH_SAFE (old, bucket, struct task, in_bucket) {
-        if (old->server == task->server && strcmp(old->id, task->id) == 0)
-            forget(tasks, old);
-    }
-    hf_list_push_front(bucket, &task->in_bucket);
+    struct task *old = find(tasks, task->server, task->id);
+    if (old)
+        forget(tasks, old);
+    hf_map_add(&tasks->by_id, &task->in_map, hash_of(tasks, task->id));
     hf_list_push(&tasks->by_use, &task->by_use);
     hf_list_push(&call->session->tasks, &task->in_session);
     struct task *oldest = HF_LIST_FIRST(&tasks->by_use, struct task, by_use);
-    if (++tasks->count > TASKS_MAX && oldest)
+    if (tasks->by_id.count > TASKS_MAX && oldest)
         forget(tasks, oldest);
 }
 
@@ -103,11 +109,12 @@ struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_
     if (!tasks || !is_usable(raw_id))
         return NULL;
     char *id = hf_json_canonical_string(raw_id);
-    HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
+    HF_MAP_EACH(task, &tasks->by_id, hash_of(tasks, id), struct task, in_map)
+    {
         if (strcmp(task->id, id) != 0 || !hf_session_uses(session, task->server))
             continue;
-        /* two servers may have made the same: its own counts, else the newest */
-        if (!found || (task->session == session && found->session != session))
+        /* two servers may have made the same: its own counts, else the newest, which comes last */
+        if (!found || task->session == session || found->session != session)
             found = task;
     }
     hf_free(id);
@@ -122,15 +129,11 @@ bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     struct hf_tasks *tasks = runtime->server->engine->tasks;
     const struct hf_span raw_id = hf_json_get(msg->params, HF_SPAN("taskId"));
-    const struct task *task, *found = NULL;
     if (!tasks || !hf_span_starts(msg->method, HF_SPAN("notifications/tasks")) ||
         !is_usable(raw_id))
         return false;
     char *id = hf_json_canonical_string(raw_id);
-    HF_LIST_EACH (task, bucket_of(tasks, id), struct task, in_bucket) {
-        if (task->server == runtime->server && strcmp(task->id, id) == 0)
-            found = task;
-    }
+    const struct task *found = find(tasks, runtime->server, id);
     hf_free(id);
     /* a modern client polls: it hears nothing that it did not listen for */
     if (found && found->session && found->session->has_greeted)
@@ -158,6 +161,7 @@ void hf_tasks_forget(struct hf_engine *engine, const struct hf_server *server)
     }
     if (server)
         return;
+    hf_map_done(&engine->tasks->by_id);
     hf_free(engine->tasks);
     engine->tasks = NULL;
 }

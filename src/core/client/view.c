@@ -6,7 +6,6 @@
 #include "core/client/view.h"
 #include <assert.h>
 #include <stdio.h>
-#include "base/glob.h"
 #include "core/catalog/part.h"
 #include "core/catalog/rules.h"
 #include "core/client/audience.h"
@@ -15,10 +14,15 @@
 #include "core/outbox.h"
 #include "core/server/server.h"
 #include "core/state/session.h"
+#include "base/uri_template.h"
 
 enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
+/* Each template is compared with the URI, and there may be 100,000 of them. A longer URI is
+ * nobody's by its template; RFC 9110 asks everybody to take URIs of 8,000 bytes. */
+enum { TEMPLATE_URI_MAX = 8192 };
 
 struct entry {
+    struct hf_map_node in_map;
     struct hf_span name;      /* as published, plain text, in view->names */
     struct hf_server *server; /* kept by its view; it may be forgotten by now */
     const struct hf_item *item;
@@ -32,8 +36,7 @@ struct hf_view {
     size_t count, cap;
     size_t *page_ends; /* offsets in bytes */
     size_t page_count;
-    uint32_t *table; /* name -> entry index + 1, open addressing */
-    size_t table_size;
+    struct hf_map by_name;
     struct source { /* keeps the items and the server alive */
         struct hf_part *part;
         struct hf_server *server;
@@ -54,7 +57,7 @@ void hf_view_unref(struct hf_view *view)
     hf_buf_done(&view->bytes);
     hf_free(view->entries);
     hf_free(view->page_ends);
-    hf_free(view->table);
+    hf_map_done(&view->by_name);
     hf_free(view);
 }
 
@@ -68,23 +71,15 @@ static struct hf_server *server_of(const struct entry *entry)
 
 static const struct entry *find_entry(const struct hf_view *view, struct hf_span name)
 {
-    if (!view || !view->table_size)
+    if (!view)
         return NULL;
-    for (size_t at = hf_span_hash(name) & (view->table_size - 1); view->table[at];
-         at = (at + 1) & (view->table_size - 1)) {
-        const struct entry *entry = &view->entries[view->table[at] - 1];
+    const struct entry *entry;
+    HF_MAP_EACH(entry, &view->by_name, hf_map_hash(&view->by_name, 0, name), struct entry, in_map)
+    {
         if (hf_span_eq(entry->name, name))
             return entry;
     }
     return NULL;
-}
-
-static void index_entry(struct hf_view *view, size_t number)
-{
-    size_t at = hf_span_hash(view->entries[number].name) & (view->table_size - 1);
-    while (view->table[at])
-        at = (at + 1) & (view->table_size - 1);
-    view->table[at] = (uint32_t)(number + 1);
 }
 
 static bool has_names(enum hf_part_id part)
@@ -97,7 +92,17 @@ static bool is_prefixed(const struct hf_session *session, const struct hf_server
     return !session->only && server->settings.prefix == HF_PREFIX_ALWAYS;
 }
 
-/* The published name of a server's own one; over-long ones end in a hash of the whole. */
+/* Of an over-long name, so that its published form differs from others with the same beginning:
+ * FNV-1a, because people note these names down, and they must be the same after a restart. */
+static uint32_t digest_of(struct hf_span name)
+{
+    uint32_t digest = 2166136261u;
+    for (size_t i = 0; i < name.n; i++)
+        digest = (digest ^ (unsigned char)name.p[i]) * 16777619u;
+    return digest;
+}
+
+/* The published name of a server's own one; over-long ones end in a digest of the whole. */
 static void add_published_name(struct hf_buf *out, const struct hf_session *session,
                                const struct hf_server *server, struct hf_span own)
 {
@@ -110,12 +115,12 @@ static void add_published_name(struct hf_buf *out, const struct hf_session *sess
     hf_buf_add(out, name);
     if (session->only || hf_buf_len(out) - at <= NAME_MAX_LENGTH)
         return;
-    const uint32_t hash = hf_span_hash(hf_span_from(hf_buf_span(out), at));
+    const uint32_t digest = digest_of(hf_span_from(hf_buf_span(out), at));
     size_t keep = at + NAME_MAX_LENGTH - 9;
     while (keep > at && (hf_buf_span(out).p[keep] & 0xc0) == 0x80) /* no half of a character */
         keep--;
     out->end = out->start + keep;
-    hf_buf_printf(out, "_%08x", hash);
+    hf_buf_printf(out, "_%08x", digest);
 }
 
 /* ---- building ---- */
@@ -211,8 +216,9 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     else if (page_length)
         hf_buf_add_char(&view->bytes, ',');
     add_item(view, server, item, plain, has_names(part) ? name : plain);
-    view->entries[view->count] = (struct entry) { name, server, item };
-    index_entry(view, view->count++);
+    struct entry *entry = &view->entries[view->count++];
+    *entry = (struct entry) { .name = name, .server = server, .item = item };
+    hf_map_add(&view->by_name, &entry->in_map, hf_map_hash(&view->by_name, 0, name));
     is_new = true;
 out:
     hf_buf_done(&own);
@@ -278,9 +284,7 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     if (!hf_buf_reserve(&view->names, bytes + 1))
         assert(0 && "the parts are bounded");
     view->entries = hf_new_array(struct entry, count + 1);
-    for (view->table_size = 8; view->table_size < 2 * count; view->table_size *= 2)
-        ;
-    view->table = hf_new_array(uint32_t, view->table_size);
+    hf_map_init(&view->by_name, &engine->map_key);
     uint64_t total = 0;
     struct hf_server *server;
     HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {
@@ -490,36 +494,15 @@ bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf
     return found;
 }
 
-/* "file:///{path}" as a glob: every expression may stand for anything. */
-static void template_to_glob(struct hf_span template, struct hf_buf *out)
-{
-    bool inside = false;
-    for (size_t i = 0; i < template.n; i++) {
-        if (template.p[i] == '{') {
-            hf_buf_add_char(out, '*');
-            inside = true;
-        } else if (template.p[i] == '}') {
-            inside = false;
-        } else if (!inside) {
-            hf_buf_add_char(out, template.p[i]);
-        }
-    }
-    hf_buf_add_char(out, '\0');
-}
-
 struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_span raw_uri)
 {
     const struct hf_view *view = newest(session, HF_PART_TEMPLATES);
-    struct hf_buf uri = hf_draft(), glob = hf_draft();
+    struct hf_buf uri = hf_draft();
     struct hf_server *server = NULL;
-    if (hf_json_unescape(raw_uri, &uri))
-        for (size_t i = 0; !server && i < view->count; i++) {
-            hf_buf_clear(&glob);
-            template_to_glob(view->entries[i].name, &glob);
-            if (hf_glob(glob.p, hf_buf_span(&uri)))
+    if (raw_uri.n <= TEMPLATE_URI_MAX && hf_json_unescape(raw_uri, &uri))
+        for (size_t i = 0; !server && i < view->count; i++)
+            if (hf_uri_template_matches(view->entries[i].name, hf_buf_span(&uri)))
                 server = server_of(&view->entries[i]);
-        }
     hf_buf_done(&uri);
-    hf_buf_done(&glob);
     return server;
 }

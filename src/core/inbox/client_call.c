@@ -77,7 +77,8 @@ static void note_subscription(const struct hf_call *call, const struct hf_msg *m
         hf_upstream_unsubscribed(call->runtime, call->uri);
         hf_session_unsubscribe(call->session, call->slot->server, call->uri);
     }
-    hf_upstream_mark(call->runtime); /* also after an error: others may have relied on it */
+    /* also after an error: others may have relied on it */
+    hf_upstream_mark(call->runtime, call->uri);
 }
 
 static void answered(struct hf_call *call, const struct hf_msg *msg)

@@ -3,6 +3,7 @@
 #include "core/bridge/retry.h"
 #include "core/call/answer.h"
 #include "core/call/send.h"
+#include "core/call/session_calls.h"
 #include "core/client/held.h"
 #include "core/client/initialize.h"
 #include "core/client/modern.h"
@@ -81,14 +82,10 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
 static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
 {
     const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
-    struct hf_call *found = NULL, *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (!id.p || !hf_json_same_scalar(call->client_id, id))
-            continue;
-        if (found)
-            return; /* two with the same id: nobody can say which one is meant */
-        found = call;
-    }
+    bool are_two;
+    struct hf_call *found = hf_session_find_call(session, id, &are_two);
+    if (are_two)
+        return; /* nobody can say which one is meant */
     /* over HTTP many clients share a modern session, and the end of its stream is what cancels */
     struct hf_listener *listener =
         id.p && !session->is_modern ? hf_listener_find(session, id) : NULL;

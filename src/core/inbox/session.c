@@ -8,6 +8,7 @@
 #include "core/call/queue.h"
 #include "core/call/remember.h"
 #include "core/call/seam.h"
+#include "core/call/session_calls.h"
 #include "core/call/settle.h"
 #include "core/call/use.h"
 #include "core/client/audience.h"
@@ -72,45 +73,68 @@ static void be_gone(struct hf_call *call, bool is_gone)
         hf_call_arm(call);
 }
 
+/* What is done with each may remove it, and no other. */
+static void each_via(struct hf_session *session, uint64_t via, void (*act)(struct hf_call *call))
+{
+    struct hf_call *call;
+    if (!hf_session_calls_are_indexed(session)) {
+        HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
+            if (call->via == via)
+                act(call);
+        }
+        return;
+    }
+    struct hf_map_node *node =
+        hf_map_first(&session->engine->calls_by_via, hf_session_via_hash(session, via));
+    for (struct hf_map_node *next; node; node = next) {
+        call = HF_ITEM(node, struct hf_call, by_via);
+        next = hf_map_next(node);
+        if (call->session == session && call->via == via)
+            act(call);
+    }
+}
+
+static void come_back(struct hf_call *call)
+{
+    be_gone(call, false);
+}
+
+static void go(struct hf_call *call)
+{
+    if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
+        hf_call_cancel(call, HF_SPAN(""));
+    else if (hf_stage_is_waiting(call->stage) || call->stage == HF_CALL_QUEUED)
+        hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
+                     "The client went away while the call waited for \"%s\"; it was never "
+                     "sent and is safe to send again.",
+                     call->slot->server->name);
+    else if (hf_stage_is_begun(call->stage))
+        be_gone(call, true);
+}
+
+static void cancel(struct hf_call *call)
+{
+    hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
+}
+
 void hf_session_via_back(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
-    struct hf_call *call;
-    HF_LIST_EACH (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via)
-            be_gone(call, false);
-    }
+    each_via(session, via, come_back);
 }
 
 void hf_session_via_gone(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
     hf_listeners_drop_via(session, via);
-    struct hf_call *call;
-    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
-        if (call->via != via)
-            continue;
-        if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
-            hf_call_cancel(call, HF_SPAN(""));
-        else if (hf_stage_is_waiting(call->stage) || call->stage == HF_CALL_QUEUED)
-            hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
-                         "The client went away while the call waited for \"%s\"; it was never "
-                         "sent and is safe to send again.",
-                         call->slot->server->name);
-        else if (hf_stage_is_begun(call->stage))
-            be_gone(call, true);
-    }
+    each_via(session, via, go);
 }
 
 void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct hf_now now)
 {
     hf_set_now(session->engine, now);
     hf_listeners_drop_via(session, via);
-    struct hf_call *call;
-    HF_LIST_EACH_SAFE (call, &session->calls, struct hf_call, in_session) {
-        if (call->via == via)
-            hf_call_cancel(call, HF_SPAN("\"the client closed the stream of its request\""));
-    }
+    each_via(session, via, cancel);
 }
 
 /* ---- finishing: it sends nothing more, and still reads ---- */

@@ -35,9 +35,10 @@ static void begin_list(struct hf_runtime *runtime, enum hf_part_id part, struct 
 
 void hf_listing_fetch(struct hf_runtime *runtime, enum hf_part_id part)
 {
+    const struct hf_engine *engine = runtime->server->engine;
     struct hf_listing *listing = &runtime->listing[part];
     listing->is_dirty = false;
-    listing->building = hf_part_new(part, runtime->server->engine->limits.max_message_bytes);
+    listing->building = hf_part_new(part, engine->limits.max_message_bytes, &engine->map_key);
     listing->building->checks_headers = runtime->remote && runtime->is_modern;
     hf_server_mark(runtime->server);
     begin_list(runtime, part, HF_SPAN(""));
@@ -114,7 +115,7 @@ void hf_listing_install(struct hf_runtime *runtime)
         struct hf_part *fresh = listing->ready;
         listing->ready = NULL;
         if (!runtime->has_capability[part] && server->parts[part]) {
-            fresh = hf_part_new(part, 1); /* it has none any more */
+            fresh = hf_part_new(part, 1, &server->engine->map_key); /* it has none any more */
             hf_part_seal(fresh);
         }
         if (fresh)

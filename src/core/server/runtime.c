@@ -64,6 +64,9 @@ static void free_runtime(void *p)
     if (runtime->transport->forget)
         runtime->transport->forget(runtime);
     hf_strings_free(runtime->upstream.uris);
+    for (size_t i = 0; i < runtime->upstream.changed_count; i++)
+        hf_free(runtime->upstream.changed[i]);
+    hf_free(runtime->upstream.changed);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);

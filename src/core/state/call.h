@@ -8,6 +8,7 @@
 #define HF_CORE_STATE_CALL_H
 
 #include "base/list.h"
+#include "base/map.h"
 #include "base/timers.h"
 #include "core/machine/era.h"
 #include "core/engine.h"
@@ -117,6 +118,7 @@ struct hf_loss {
 struct hf_call {
     struct hf_link link;       /* in a turn, in runtime->calls, in slot->clearing, … (stage.h) */
     struct hf_link in_session; /* in session->calls */
+    struct hf_map_node by_client_id, by_via; /* in the engine's maps, if its session has many */
     struct hf_engine *engine;
     struct hf_session *session; /* NULL: ours */
     struct hf_slot *slot;

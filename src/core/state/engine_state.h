@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "base/pool.h"
 #include "base/timers.h"
 #include "core/engine.h"
@@ -70,6 +71,7 @@ struct hf_engine {
     uint64_t news_serial, update_serial;
     uint64_t list_serial[HF_PART_COUNT]; /* counts changes of what servers offer, or publish */
     struct hf_call **calls;              /* by index; NULL: free */
+    struct hf_map calls_by_client_id, calls_by_via; /* of clients: call/session_calls.c */
     struct hf_pool call_blocks;
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls with the server for whose answer nobody waits */
@@ -78,8 +80,11 @@ struct hf_engine {
     uint64_t remembered_bytes; /* of sessions */
     uint64_t kept_bytes;       /* of parks: what may still be asked for again */
     uint8_t secret[HF_SECRET_SIZE];
+    struct hf_map_key map_key; /* of every map: made of the secret */
     size_t subscription_count; /* of all clients */
-    struct hf_tasks *tasks;    /* NULL: none was ever made */
+    size_t longest_uri;        /* of them; it stays when that one ends, until none is left */
+    struct hf_map subscriptions_by_uri, subscriptions_by_session; /* subscription/subscription.c */
+    struct hf_tasks *tasks;                                       /* NULL: none was ever made */
     struct hf_timers timers;
     struct hf_arena arena;
     struct hf_effect *effects;

@@ -75,13 +75,18 @@ struct hf_listing { /* one part being fetched by one runtime */
 /* What a runtime was asked to tell us. Modern servers: with one request that stays open, and that a
  * new one replaces as soon as it is acknowledged. */
 struct hf_upstream {
-    char **uris;                 /* sorted, as last asked for; NULL: none */
+    char **uris; /* sorted, as last asked for; NULL: none */
+    size_t uri_count, uri_cap;
+    char **changed; /* of these alone it is to be seen again whether they are wanted */
+    size_t changed_count;
+    bool is_in_step; /* `uris` is what is wanted, but for `changed`; of a legacy server */
     struct hf_call *call, *next; /* acknowledged; sent, and not acknowledged yet */
     bool is_stale;               /* `uris` is not what is wanted, or not what `call` asked for */
+    bool has_changed;            /* what is wanted, since `next` was sent or while the timer runs */
     bool was_deaf;               /* since the last acknowledged one ended */
     bool is_refused;             /* its server knows no such request */
     unsigned failures;
-    struct hf_timer timer; /* `next`: it is not acknowledged; else: to be sent again */
+    struct hf_timer timer; /* `next`: it is not acknowledged; else: when to look again */
 };
 
 struct hf_runtime {

@@ -53,11 +53,13 @@ struct hf_session {
     size_t remembered_bytes;           /* of its hello and its subscriptions */
     struct hf_link calls, server_requests, questions, parks, subscriptions, uses, listeners, tasks;
     unsigned listener_count;
+    uint32_t call_count;
+    bool has_indexed_calls; /* they are in the engine's maps, all of them (call/session_calls.c) */
     struct hf_view *given[HF_PART_COUNT]; /* the names it was last given */
     struct hf_timer settle;
     uint64_t last_dispatch_ms;
 };
 
-enum { HF_SESSION_REMEMBERED_MAX = 1 << 20 };
+enum { HF_SESSION_REMEMBERED_MAX = 2 << 20 };
 
 #endif

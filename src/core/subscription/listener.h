@@ -25,6 +25,7 @@ struct hf_listener {
     char *id; /* raw */
     bool wants[HF_PART_COUNT];
     struct hf_link subscriptions;
+    uint64_t updated; /* number of the last resource update that it was sent */
 };
 
 void hf_listener_open(const struct hf_incoming *in);

@@ -25,18 +25,74 @@ static size_t weight(const struct hf_subscription *sub)
 }
 
 /* Whoever was, or is to be, asked for it. */
-static void mark_runtimes(const struct hf_session *session, struct hf_server *server)
+static void mark_runtimes(const struct hf_session *session, struct hf_server *server,
+                          const char *uri)
 {
     struct hf_engine *engine = session->engine;
     struct hf_server *each;
     if (server) {
         const struct hf_slot *slot = hf_slot_of(server, session);
         if (slot && slot->current)
-            hf_upstream_mark(slot->current);
+            hf_upstream_mark(slot->current, hf_span_of(uri));
         return;
     }
     HF_LIST_EACH (each, &engine->servers, struct hf_server, link) /* nobody lists it */
-        mark_runtimes(session, each);
+        mark_runtimes(session, each, uri);
+}
+
+/* An update may be of a part of what was asked for. So a URI is hashed piece by piece, each piece
+ * in the scope of those before it: the hashes of all that may cover it are met on the way to its
+ * own, and a URI of many pieces costs no more than its length. */
+static bool ends_piece(const char *uri, size_t at)
+{
+    const char next = uri[at];
+    return next == '"' || next == '/' || next == '?' || next == '#' ||
+           (at > 1 && uri[at - 1] == '/');
+}
+
+static uint64_t first_scope(const struct hf_server *server)
+{
+    return (uint64_t)(uintptr_t)server;
+}
+
+static size_t length_of(const char *uri)
+{
+    return strlen(uri) - 1; /* without the closing quote */
+}
+
+static uint64_t hash_of(const struct hf_engine *engine, const struct hf_server *server,
+                        const char *uri)
+{
+    const size_t length = length_of(uri);
+    uint64_t hash = first_scope(server);
+    for (size_t from = 0, at = 1; at <= length; at++) {
+        if (!ends_piece(uri, at))
+            continue;
+        hash = hf_map_hash(&engine->subscriptions_by_uri, hash,
+                           (struct hf_span) { uri + from, at - from });
+        from = at;
+    }
+    return hash;
+}
+
+static uint64_t session_hash(const struct hf_session *session, const char *uri)
+{
+    return hf_map_hash(&session->engine->subscriptions_by_session, (uint64_t)(uintptr_t)session,
+                       hf_span_of(uri));
+}
+
+static void put_at_server(struct hf_subscription *sub, struct hf_server *server)
+{
+    struct hf_engine *engine = sub->session->engine;
+    sub->server = server;
+    hf_list_push(server ? &server->subscriptions : &engine->anywhere, &sub->in_server);
+    hf_map_add(&engine->subscriptions_by_uri, &sub->by_uri, hash_of(engine, server, sub->uri));
+}
+
+static void take_from_server(struct hf_subscription *sub)
+{
+    hf_unlink(&sub->in_server);
+    hf_map_remove(&sub->session->engine->subscriptions_by_uri, &sub->by_uri);
 }
 
 void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
@@ -45,13 +101,16 @@ void hf_subscription_add(struct hf_session *session, struct hf_listener *listene
     struct hf_subscription *sub = hf_new(struct hf_subscription);
     sub->session = session;
     sub->listener = listener;
-    sub->server = server;
     sub->uri = hf_json_canonical_string(uri);
     hf_list_push(listener ? &listener->subscriptions : &session->subscriptions, &sub->link);
-    hf_list_push(server ? &server->subscriptions : &session->engine->anywhere, &sub->in_server);
+    hf_map_add(&session->engine->subscriptions_by_session, &sub->by_session,
+               session_hash(session, sub->uri));
+    put_at_server(sub, server);
     hf_session_remember(session, weight(sub));
     session->engine->subscription_count++;
-    mark_runtimes(session, server);
+    if (length_of(sub->uri) > session->engine->longest_uri)
+        session->engine->longest_uri = length_of(sub->uri);
+    mark_runtimes(session, server, sub->uri);
 }
 
 static void drop(struct hf_subscription *sub)
@@ -59,11 +118,14 @@ static void drop(struct hf_subscription *sub)
     struct hf_session *session = sub->session;
     hf_session_forget_bytes(session, weight(sub));
     hf_unlink(&sub->link);
-    hf_unlink(&sub->in_server);
-    mark_runtimes(session, sub->server);
+    hf_map_remove(&session->engine->subscriptions_by_session, &sub->by_session);
+    take_from_server(sub);
+    mark_runtimes(session, sub->server, sub->uri);
     hf_free(sub->uri);
     hf_free(sub);
     session->engine->subscription_count--;
+    if (session->engine->subscription_count == 0)
+        session->engine->longest_uri = 0;
 }
 
 void hf_subscriptions_drop(struct hf_link *list)
@@ -78,31 +140,28 @@ static bool is_for(const struct hf_subscription *sub, const struct hf_server *se
     return !sub->server || sub->server == server;
 }
 
-static bool has(const struct hf_link *list, const struct hf_server *server, const char *uri)
-{
-    const struct hf_subscription *sub;
-    HF_LIST_EACH (sub, list, struct hf_subscription, link) {
-        if (is_for(sub, server) && strcmp(sub->uri, uri) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- of one client ---- */
 
-static void remove_own(struct hf_session *session, const struct hf_server *server, const char *uri)
+/* Its own resources/subscribe, or, if `of_listener`, one of its listeners'. */
+static struct hf_subscription *find_own(const struct hf_session *session,
+                                        const struct hf_server *server, const char *uri,
+                                        bool of_listener)
 {
     struct hf_subscription *sub;
-    HF_LIST_EACH_SAFE (sub, &session->subscriptions, struct hf_subscription, link) {
-        if (sub->server == server && strcmp(sub->uri, uri) == 0)
-            drop(sub);
+    HF_MAP_EACH(sub, &session->engine->subscriptions_by_session, session_hash(session, uri),
+                struct hf_subscription, by_session)
+    {
+        if (sub->session == session && is_for(sub, server) &&
+            (sub->listener != NULL) == of_listener && strcmp(sub->uri, uri) == 0)
+            return sub;
     }
+    return NULL;
 }
 
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
 {
     char *spelled = hf_json_canonical_string(uri);
-    if (!has(&session->subscriptions, server, spelled))
+    if (!find_own(session, server, spelled, false))
         hf_subscription_add(session, NULL, server, uri);
     hf_free(spelled);
 }
@@ -111,7 +170,9 @@ void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server
                             struct hf_span uri)
 {
     char *spelled = hf_json_canonical_string(uri);
-    remove_own(session, server, spelled);
+    struct hf_subscription *sub = find_own(session, server, spelled, false);
+    if (sub && sub->server == server)
+        drop(sub);
     hf_free(spelled);
 }
 
@@ -123,25 +184,33 @@ void hf_subscriptions_forget(struct hf_server *server)
             drop(sub);
             continue;
         }
-        sub->server = NULL; /* another may have it now */
-        hf_unlink(&sub->in_server);
-        hf_list_push(&server->engine->anywhere, &sub->in_server);
-        mark_runtimes(sub->session, NULL);
+        take_from_server(sub);
+        put_at_server(sub, NULL); /* another may have it now */
+        mark_runtimes(sub->session, NULL, sub->uri);
     }
 }
 
 /* ---- of all that share a runtime ---- */
 
-static bool is_shared_in(const struct hf_link *list, const struct hf_session *session,
-                         const struct hf_server *server, const char *uri)
+/* The subscriptions that may be to that URI at that server; NULL: wherever it may be. */
+#define EACH_AT(sub, engine, server, uri)                                                          \
+    HF_MAP_EACH(sub, &(engine)->subscriptions_by_uri, hash_of(engine, server, uri),                \
+                struct hf_subscription, by_uri)
+
+static bool is_of(const struct hf_session *session, const struct hf_runtime *runtime)
 {
-    const bool others_count = server->settings.isolation == HF_ISOLATION_SHARED;
+    const struct hf_session *owner = runtime->slot->owner;
+    return (!owner || owner == session) && hf_session_uses(session, runtime->server);
+}
+
+static bool others_want(const struct hf_session *session, const struct hf_server *server,
+                        const struct hf_server *at, const char *uri)
+{
     const struct hf_subscription *sub;
-    HF_LIST_EACH (sub, list, struct hf_subscription, in_server) {
-        const bool is_other = sub->session != session;
-        if (strcmp(sub->uri, uri) == 0 &&
-            (is_other ? others_count && hf_session_uses(sub->session, server)
-                      : sub->listener != NULL))
+    EACH_AT(sub, session->engine, at, uri)
+    {
+        if (sub->session != session && sub->server == at && strcmp(sub->uri, uri) == 0 &&
+            hf_session_uses(sub->session, server))
             return true;
     }
     return false;
@@ -151,22 +220,62 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
                        struct hf_span uri)
 {
     char *spelled = hf_json_canonical_string(uri);
-    const bool shares = is_shared_in(&server->subscriptions, session, server, spelled) ||
-                        is_shared_in(&session->engine->anywhere, session, server, spelled);
+    const bool shares = find_own(session, server, spelled, true) ||
+                        (server->settings.isolation == HF_ISOLATION_SHARED &&
+                         (others_want(session, server, server, spelled) ||
+                          others_want(session, server, NULL, spelled)));
     hf_free(spelled);
     return shares;
+}
+
+static bool is_wanted_at(const struct hf_runtime *runtime, const struct hf_server *at,
+                         const char *uri)
+{
+    const struct hf_subscription *sub;
+    EACH_AT(sub, runtime->server->engine, at, uri)
+    {
+        if (sub->server == at && (!sub->listener || runtime->has_subscribe) &&
+            is_of(sub->session, runtime) && strcmp(sub->uri, uri) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A client's own request for what its runtime was asked for already: if that were taken back now,
+ * the server would hear of it after the request. */
+static bool is_coming(const struct hf_runtime *runtime, const char *uri)
+{
+    const struct hf_call *call;
+    bool found = false;
+    HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
+        if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
+            continue;
+        char *spelled = hf_json_canonical_string(call->uri);
+        found = strcmp(spelled, uri) == 0;
+        hf_free(spelled);
+        if (found)
+            break;
+    }
+    return found;
+}
+
+bool hf_uri_is_wanted(const struct hf_runtime *runtime, const char *spelled)
+{
+    const struct hf_server *server = runtime->server;
+    const struct hf_session *owner = runtime->slot->owner;
+    const bool is_subscribed =
+        owner ? hf_session_uses(owner, server) &&
+                    (find_own(owner, server, spelled, false) ||
+                     (runtime->has_subscribe && find_own(owner, server, spelled, true)))
+              : is_wanted_at(runtime, server, spelled) || is_wanted_at(runtime, NULL, spelled);
+    return is_subscribed ||
+           (hf_upstream_find(&runtime->upstream, spelled) && is_coming(runtime, spelled));
 }
 
 struct wanted {
     const char **uris;
     size_t count;
 };
-
-static bool is_of(const struct hf_session *session, const struct hf_runtime *runtime)
-{
-    const struct hf_session *owner = runtime->slot->owner;
-    return (!owner || owner == session) && hf_session_uses(session, runtime->server);
-}
 
 static void collect(struct wanted *wanted, const struct hf_link *list,
                     const struct hf_runtime *runtime)
@@ -178,8 +287,7 @@ static void collect(struct wanted *wanted, const struct hf_link *list,
     }
 }
 
-/* A client's own request for what its runtime was asked for already: if that were taken back now,
- * the server would hear of it after the request. */
+/* See is_coming. */
 static void collect_coming(struct wanted *wanted, const struct hf_runtime *runtime)
 {
     const struct hf_call *call;
@@ -187,9 +295,9 @@ static void collect_coming(struct wanted *wanted, const struct hf_runtime *runti
         if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
             continue;
         char *uri = hf_json_canonical_string(call->uri);
-        for (char *const *known = runtime->upstream.uris; known && *known; known++)
-            if (strcmp(*known, uri) == 0)
-                wanted->uris[wanted->count++] = *known;
+        char *const *known = hf_upstream_find(&runtime->upstream, uri);
+        if (known)
+            wanted->uris[wanted->count++] = *known;
         hf_free(uri);
     }
 }
@@ -218,15 +326,6 @@ const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
 
 /* ---- news ---- */
 
-/* An update may be of a part of what was asked for. */
-static bool covers(const char *wanted, const char *uri)
-{
-    const size_t n = strlen(wanted) - 1; /* without the closing quote */
-    if (strncmp(wanted, uri, n) != 0)
-        return false;
-    return strchr("\"/?#", uri[n]) || (n > 1 && wanted[n - 1] == '/');
-}
-
 struct update { /* of one resource, on its way to whoever wants to hear of it */
     const struct hf_runtime *runtime;
     const struct hf_msg *msg;
@@ -242,30 +341,52 @@ static void send_once(struct hf_session *session, const struct update *update)
     hf_session_send(session, 0, update->untagged);
 }
 
-/* A listener hears once of an update that several of its URIs cover: of the first in its list. */
-static bool is_first_to_cover(const struct hf_subscription *sub, const struct update *update)
+/* A listener hears once of an update that several of its URIs cover. */
+static void send_tagged(const struct hf_subscription *sub, const struct update *update)
 {
-    const struct hf_server *server = update->runtime->server;
-    const struct hf_subscription *each;
-    HF_LIST_EACH (each, &sub->listener->subscriptions, struct hf_subscription, link) {
-        if (is_for(each, server) && covers(each->uri, update->uri))
-            return each == sub;
-    }
-    return false;
+    struct hf_engine *engine = sub->session->engine;
+    struct hf_listener *listener = sub->listener;
+    if (listener->updated == engine->update_serial)
+        return;
+    listener->updated = engine->update_serial;
+    hf_session_send(sub->session, listener->via,
+                    hf_listener_tagged(engine, update->msg, hf_span_of(listener->id)));
 }
 
-static void pass_in(const struct hf_link *list, const struct update *update)
+/* To those who asked for exactly the first `length` bytes of what was updated. */
+static void pass_at(const struct hf_server *at, uint64_t hash, size_t length,
+                    const struct update *update)
 {
+    const struct hf_engine *engine = update->runtime->server->engine;
     const struct hf_subscription *sub;
-    HF_LIST_EACH (sub, list, struct hf_subscription, in_server) {
-        if (!covers(sub->uri, update->uri) || !is_of(sub->session, update->runtime))
+    HF_MAP_EACH(sub, &engine->subscriptions_by_uri, hash, struct hf_subscription, by_uri)
+    {
+        if (sub->server != at || length_of(sub->uri) != length ||
+            memcmp(sub->uri, update->uri, length) != 0 || !is_of(sub->session, update->runtime))
             continue;
-        if (!sub->listener)
+        if (sub->listener)
+            send_tagged(sub, update);
+        else
             send_once(sub->session, update);
-        else if (is_first_to_cover(sub, update))
-            hf_session_send(sub->session, sub->listener->via,
-                            hf_listener_tagged(sub->session->engine, update->msg,
-                                               hf_span_of(sub->listener->id)));
+    }
+}
+
+static void pass(const struct update *update)
+{
+    const struct hf_server *server = update->runtime->server;
+    const struct hf_engine *engine = server->engine;
+    const struct hf_map *map = &engine->subscriptions_by_uri;
+    const size_t length = length_of(update->uri);
+    uint64_t at_server = first_scope(server), anywhere = first_scope(NULL);
+    for (size_t from = 0, at = 1; at <= length && at <= engine->longest_uri; at++) {
+        if (!ends_piece(update->uri, at))
+            continue;
+        const struct hf_span piece = { update->uri + from, at - from };
+        at_server = hf_map_hash(map, at_server, piece);
+        anywhere = hf_map_hash(map, anywhere, piece);
+        pass_at(server, at_server, at, update);
+        pass_at(NULL, anywhere, at, update);
+        from = at;
     }
 }
 
@@ -288,7 +409,6 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
     struct hf_session *owner = runtime->slot->owner;
     if (owner && owner->only == server && !runtime->is_modern)
         send_once(owner, &update);
-    pass_in(&server->subscriptions, &update);
-    pass_in(&engine->anywhere, &update);
+    pass(&update);
     hf_free(uri);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/list.h"
+#include "base/map.h"
 #include "base/span.h"
 
 struct hf_engine;
@@ -20,6 +21,7 @@ enum { HF_SUBSCRIPTIONS_MAX = 10000 }; /* of all clients together */
 struct hf_subscription {
     struct hf_link link;      /* in session->subscriptions, or in listener->subscriptions */
     struct hf_link in_server; /* in server->subscriptions, or in engine->anywhere */
+    struct hf_map_node by_uri, by_session; /* in the engine's maps */
     struct hf_session *session;
     struct hf_listener *listener; /* NULL: the client's own resources/subscribe */
     struct hf_server *server;     /* NULL: no list has it, so every server is asked */
@@ -43,5 +45,8 @@ bool hf_session_shares(const struct hf_session *session, const struct hf_server 
 /* Sorted, each once; the array is the caller's, the strings are not. */
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count);
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
+
+/* `spelled`: its canonical spelling. */
+bool hf_uri_is_wanted(const struct hf_runtime *runtime, const char *spelled);
 
 #endif

@@ -22,12 +22,12 @@ enum {
     AGAIN_MS = 1000,
     AGAIN_MS_MAX = 30000,
     UNACKNOWLEDGED_MS = 5000, /* then we believe that it listens all the same */
+    /* A modern server is asked for everything again with each change. So with many URIs the next
+     * change waits a while after the last, and those that come meanwhile are asked for together. */
+    AT_ONCE_URIS = 100,
+    URIS_A_MS = 10,
+    CHANGES_MAX = 256, /* in one turn; with more of them all that is wanted is looked at */
 };
-
-void hf_upstream_mark(struct hf_runtime *runtime)
-{
-    hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
-}
 
 static bool can_be_asked(const struct hf_runtime *runtime)
 {
@@ -47,13 +47,95 @@ static bool is_same(char *const *asked, const char *const *wanted, size_t count)
     return i == count;
 }
 
-static void keep(struct hf_upstream *ear, const char *const *wanted, size_t count)
+static void keep(struct hf_upstream *upstream, const char *const *wanted, size_t count)
 {
     char **uris = hf_new_array(char *, count + 1);
     for (size_t i = 0; i < count; i++)
         uris[i] = hf_strdup(wanted[i]);
-    hf_strings_free(ear->uris);
-    ear->uris = uris;
+    hf_strings_free(upstream->uris);
+    upstream->uris = uris;
+    upstream->uri_count = upstream->uri_cap = count;
+}
+
+static void forget_uris(struct hf_upstream *upstream)
+{
+    hf_strings_free(upstream->uris);
+    upstream->uris = NULL;
+    upstream->uri_count = upstream->uri_cap = 0;
+    upstream->is_in_step = false;
+}
+
+/* The first in `uris` that is not before it. */
+static size_t place_of(const struct hf_upstream *upstream, const char *uri)
+{
+    size_t from = 0, to = upstream->uri_count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (strcmp(upstream->uris[middle], uri) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *spelled)
+{
+    const size_t at = place_of(upstream, spelled);
+    return at < upstream->uri_count && strcmp(upstream->uris[at], spelled) == 0
+               ? &upstream->uris[at]
+               : NULL;
+}
+
+static void set_known(struct hf_upstream *upstream, const char *uri, bool is_known)
+{
+    const size_t at = place_of(upstream, uri), behind = upstream->uri_count - at;
+    char *const *old = hf_upstream_find(upstream, uri);
+    if (is_known == (old != NULL))
+        return;
+    if (old) {
+        hf_free(upstream->uris[at]);
+        memmove(upstream->uris + at, upstream->uris + at + 1,
+                behind * sizeof *upstream->uris); /* and the NULL */
+        upstream->uri_count--;
+        return;
+    }
+    if (upstream->uri_count == upstream->uri_cap) {
+        upstream->uri_cap = upstream->uri_cap ? 2 * upstream->uri_cap : 4;
+        upstream->uris =
+            hf_realloc(upstream->uris, (upstream->uri_cap + 1) * sizeof *upstream->uris);
+    }
+    memmove(upstream->uris + at + 1, upstream->uris + at, behind * sizeof *upstream->uris);
+    upstream->uris[at] = hf_strdup(uri);
+    upstream->uris[++upstream->uri_count] = NULL;
+}
+
+/* ---- what may have changed ---- */
+
+static void forget_changes(struct hf_upstream *upstream)
+{
+    for (size_t i = 0; i < upstream->changed_count; i++)
+        hf_free(upstream->changed[i]);
+    hf_free(upstream->changed);
+    upstream->changed = NULL;
+    upstream->changed_count = 0;
+}
+
+/* A modern server is asked for everything at once in any case. */
+void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri)
+{
+    struct hf_upstream *upstream = &runtime->upstream;
+    hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
+    if (runtime->is_modern || !upstream->is_in_step)
+        return;
+    if (upstream->changed_count == CHANGES_MAX) {
+        forget_changes(upstream);
+        upstream->is_in_step = false;
+        return;
+    }
+    if (!upstream->changed)
+        upstream->changed = hf_new_array(char *, CHANGES_MAX);
+    upstream->changed[upstream->changed_count++] = hf_json_canonical_string(uri);
 }
 
 /* ---- legacy ---- */
@@ -68,8 +150,8 @@ static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char
 
 static void ask_for_difference(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_upstream *ear = &runtime->upstream;
-    char *const *old = ear->uris;
+    struct hf_upstream *upstream = &runtime->upstream;
+    char *const *old = upstream->uris;
     size_t i = 0;
     while (i < count || (old && *old)) {
         const int order = i == count ? 1 : !old || !*old ? -1 : strcmp(wanted[i], *old);
@@ -80,35 +162,34 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
         i += order <= 0;
         old += order >= 0;
     }
-    keep(ear, wanted, count);
+    keep(upstream, wanted, count);
 }
 
-static void set_known(struct hf_upstream *ear, struct hf_span raw_uri, bool is_known)
+static void review_uri(struct hf_runtime *runtime, const char *uri)
+{
+    const bool is_known = hf_upstream_find(&runtime->upstream, uri);
+    const bool is_wanted = hf_uri_is_wanted(runtime, uri);
+    if (is_wanted == is_known)
+        return;
+    ask(runtime, is_wanted ? HF_METHOD_SUBSCRIBE : HF_METHOD_UNSUBSCRIBE, uri);
+    set_known(&runtime->upstream, uri, is_wanted);
+}
+
+static void heard(struct hf_runtime *runtime, struct hf_span raw_uri, bool is_known)
 {
     char *uri = hf_json_canonical_string(raw_uri);
-    const size_t count = hf_strings_count(ear->uris);
-    const char **uris = hf_new_array(const char *, count + 1);
-    size_t kept = 0, i = 0;
-    for (; i < count && strcmp(ear->uris[i], uri) < 0; i++)
-        uris[kept++] = ear->uris[i];
-    if (is_known)
-        uris[kept++] = uri;
-    for (; i < count; i++)
-        if (strcmp(ear->uris[i], uri) != 0)
-            uris[kept++] = ear->uris[i];
-    keep(ear, uris, kept);
-    hf_free(uris);
+    set_known(&runtime->upstream, uri, is_known);
     hf_free(uri);
 }
 
 void hf_upstream_subscribed(struct hf_runtime *runtime, struct hf_span uri)
 {
-    set_known(&runtime->upstream, uri, true);
+    heard(runtime, uri, true);
 }
 
 void hf_upstream_unsubscribed(struct hf_runtime *runtime, struct hf_span uri)
 {
-    set_known(&runtime->upstream, uri, false);
+    heard(runtime, uri, false);
 }
 
 void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
@@ -117,7 +198,7 @@ void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
         call->method->id != HF_METHOD_UNSUBSCRIBE)
         return;
     hf_upstream_unsubscribed(runtime, call->uri);
-    hf_upstream_mark(runtime);
+    hf_upstream_mark(runtime, call->uri);
 }
 
 /* ---- modern ---- */
@@ -125,11 +206,11 @@ void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
 static void listen_again_later(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_upstream *ear = &runtime->upstream;
-    const unsigned doublings = ear->failures < 5 ? ear->failures : 5;
+    struct hf_upstream *upstream = &runtime->upstream;
+    const unsigned doublings = upstream->failures < 5 ? upstream->failures : 5;
     const uint64_t delay = (uint64_t)AGAIN_MS << doublings;
-    ear->failures++;
-    hf_timer_set(&engine->timers, &ear->timer,
+    upstream->failures++;
+    hf_timer_set(&engine->timers, &upstream->timer,
                  engine->now_ms + (delay < AGAIN_MS_MAX ? delay : AGAIN_MS_MAX));
 }
 
@@ -159,7 +240,7 @@ static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
 static void listen_now(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_upstream *ear = &runtime->upstream;
+    struct hf_upstream *upstream = &runtime->upstream;
     struct hf_buf params = hf_draft();
     hf_buf_add_str(&params, "{\"notifications\":{");
     const size_t before = hf_buf_len(&params);
@@ -167,15 +248,15 @@ static void listen_now(struct hf_runtime *runtime)
     const bool is_for_something = hf_buf_len(&params) > before;
     hf_buf_add_str(&params, "}}");
     if (is_for_something) {
-        ear->next =
+        upstream->next =
             hf_call_ours(runtime, &owner, hf_method(HF_METHOD_LISTEN), hf_buf_span(&params));
-        if (ear->next)
-            hf_timer_set(&engine->timers, &ear->timer, engine->now_ms + UNACKNOWLEDGED_MS);
+        if (upstream->next)
+            hf_timer_set(&engine->timers, &upstream->timer, engine->now_ms + UNACKNOWLEDGED_MS);
         else
             listen_again_later(runtime);
-    } else if (ear->call) {
-        struct hf_call *call = ear->call;
-        ear->call = NULL;
+    } else if (upstream->call) {
+        struct hf_call *call = upstream->call;
+        upstream->call = NULL;
         hf_call_withdraw(call);
     }
     hf_buf_done(&params);
@@ -183,55 +264,74 @@ static void listen_now(struct hf_runtime *runtime)
 
 static void listen_for(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_upstream *ear = &runtime->upstream;
-    const bool listens = ear->call || ear->next;
-    if (ear->is_refused || (listens && !ear->is_stale && is_same(ear->uris, wanted, count)))
+    struct hf_upstream *upstream = &runtime->upstream;
+    const bool listens = upstream->call || upstream->next;
+    if (upstream->is_refused ||
+        (listens && !upstream->is_stale && is_same(upstream->uris, wanted, count)))
         return;
-    if (ear->next) { /* one change at a time: what is wanted by then is asked for next */
-        ear->is_stale = true;
+    if (upstream->next) { /* one change at a time: what is wanted by then is asked for next */
+        upstream->is_stale = true;
         return;
     }
-    if (ear->timer.at_ms) /* it comes by itself */
+    if (upstream->timer.at_ms) /* it comes by itself */
         return;
-    keep(ear, wanted, count);
-    ear->is_stale = false;
+    keep(upstream, wanted, count);
+    upstream->is_stale = false;
     listen_now(runtime);
 }
 
-void hf_upstream_review(struct hf_runtime *runtime)
+static void review_all(struct hf_runtime *runtime)
 {
     size_t count;
-    if (!can_be_asked(runtime))
-        return;
     const char **wanted = hf_wanted_uris(runtime, &count);
     if (runtime->is_modern)
         listen_for(runtime, wanted, count);
     else if (!is_same(runtime->upstream.uris, wanted, count))
         ask_for_difference(runtime, wanted, count);
+    runtime->upstream.is_in_step = !runtime->is_modern;
+    runtime->upstream.has_changed = false;
     hf_free(wanted);
+}
+
+void hf_upstream_review(struct hf_runtime *runtime)
+{
+    struct hf_upstream *upstream = &runtime->upstream;
+    if (!can_be_asked(runtime))
+        upstream->is_in_step = false;
+    else if (runtime->is_modern && (upstream->next || upstream->timer.at_ms))
+        upstream->has_changed = true;
+    else if (!upstream->is_in_step)
+        review_all(runtime);
+    else
+        for (size_t i = 0; i < upstream->changed_count; i++)
+            review_uri(runtime, upstream->changed[i]);
+    forget_changes(upstream);
 }
 
 void hf_upstream_restore(struct hf_runtime *runtime)
 {
-    hf_strings_free(runtime->upstream.uris);
-    runtime->upstream.uris = NULL;
+    forget_uris(&runtime->upstream);
     hf_upstream_review(runtime);
 }
 
 /* From now on the new one is heard, and the one before it is in the way. */
 static void acknowledged(struct hf_runtime *runtime)
 {
-    struct hf_upstream *ear = &runtime->upstream;
-    struct hf_call *before = ear->call;
-    hf_timer_clear(&runtime->server->engine->timers, &ear->timer);
-    ear->call = ear->next;
-    ear->next = NULL;
+    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_engine *engine = runtime->server->engine;
+    struct hf_call *before = upstream->call;
+    hf_timer_clear(&engine->timers, &upstream->timer);
+    upstream->call = upstream->next;
+    upstream->next = NULL;
     if (before)
         hf_call_withdraw(before);
-    for (enum hf_part_id part = 0; ear->was_deaf && part < HF_PART_COUNT; part++)
+    for (enum hf_part_id part = 0; upstream->was_deaf && part < HF_PART_COUNT; part++)
         hf_listing_again(runtime, part); /* what it said meanwhile is lost */
-    ear->was_deaf = false;
-    if (ear->is_stale)
+    upstream->was_deaf = false;
+    if (upstream->uri_count > AT_ONCE_URIS)
+        hf_timer_set(&engine->timers, &upstream->timer,
+                     engine->now_ms + upstream->uri_count / URIS_A_MS);
+    else if (upstream->is_stale || upstream->has_changed)
         hf_upstream_review(runtime);
 }
 
@@ -276,20 +376,20 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 static void left(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
-    struct hf_upstream *ear = &runtime->upstream;
+    struct hf_upstream *upstream = &runtime->upstream;
     const uint64_t now = runtime->server->engine->now_ms;
-    if (call != ear->call && call != ear->next) /* another has taken its place */
+    if (call != upstream->call && call != upstream->next) /* another has taken its place */
         return;
-    if (call == ear->next) {
-        ear->next = NULL;
-        ear->is_stale = true;
+    if (call == upstream->next) {
+        upstream->next = NULL;
+        upstream->is_stale = true;
     } else {
-        ear->call = NULL;
-        ear->was_deaf = true;
+        upstream->call = NULL;
+        upstream->was_deaf = true;
     }
     if (now - call->dispatched_ms >= AGAIN_MS_MAX)
-        ear->failures = 0;
-    if (ear->next || ear->is_refused || !can_be_asked(runtime))
+        upstream->failures = 0;
+    if (upstream->next || upstream->is_refused || !can_be_asked(runtime))
         return;
     listen_again_later(runtime);
 }

@@ -8,10 +8,14 @@
 struct hf_call;
 struct hf_msg;
 struct hf_runtime;
+struct hf_upstream;
 
 void hf_upstream_restore(
-    struct hf_runtime *runtime);                   /* it knows nothing yet, or nothing any more */
-void hf_upstream_mark(struct hf_runtime *runtime); /* what clients want may have changed */
+    struct hf_runtime *runtime); /* it knows nothing yet, or nothing any more */
+/* That URI may be wanted now, or not any more. */
+void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri);
+/* In its `uris`, or NULL. */
+char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *spelled);
 void hf_upstream_review(struct hf_runtime *runtime);
 void hf_upstream_timer(struct hf_runtime *runtime);
 /* A client's own request was answered by a legacy server. */
