@@ -42,7 +42,9 @@ HF_API void hf_adopt_orphans(void);
 
 HF_API struct hf_config *hf_config_new(void);
 HF_API void hf_config_free(struct hf_config *config); /* NULL accepted */
-/* The `mcpServers` file. Refused whole, with line and key, if it is wrong. */
+/* The `mcpServers` file; comments and trailing commas are no mistake. Refused whole, with line and
+ * key, if it is wrong: `error` has the first reason, hf_config_check then reports each, and nothing
+ * else can be done with that config but hf_config_free. */
 HF_API bool hf_config_read(struct hf_config *config, const char *text, size_t length,
                            char error[HF_ERROR_SIZE]);
 HF_API bool hf_config_read_file(struct hf_config *config, const char *path,
@@ -56,12 +58,12 @@ HF_API bool hf_config_url(struct hf_config *config, const char *name, const char
 /* An option by its command line name, "wait-ms"; before or after the servers are added. */
 HF_API bool hf_config_set(struct hf_config *config, const char *option, const char *value,
                           char error[HF_ERROR_SIZE]);
-/* One header for remote servers, "Name: value"; ${VAR} in its value is replaced. */
+/* One header for remote servers, "Name: value" or "Name=value"; ${VAR} in its value is replaced. */
 HF_API bool hf_config_header(struct hf_config *config, const char *header,
                              char error[HF_ERROR_SIZE]);
 HF_API bool hf_config_knows(const char *option);
-/* Reports, one line each, what would keep servers or the HTTP front from starting, and warnings.
- * Returns how many problems there are. Secrets are not in it. */
+/* Reports, one line each, what is wrong with the file, what would keep servers or the HTTP front
+ * from starting, and warnings. Returns how many problems there are. Secrets are not in it. */
 HF_API size_t hf_config_check(struct hf_config *config,
                               void (*say)(void *context, const char *line), void *context);
 HF_API size_t hf_config_server_count(const struct hf_config *config);
@@ -70,6 +72,10 @@ HF_API size_t hf_config_server_count(const struct hf_config *config);
 HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
 HF_API bool hf_config_has_tokens(const struct hf_config *config); /* else everybody may come in */
 HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
+
+/* The nearest of `known`, which ends in NULL, that a mistyped word can mean; NULL if none is near.
+ */
+HF_API const char *hf_did_you_mean(const char *word, const char *const *known);
 
 /* A new token for a client of the HTTP front, and the entry of holdfast.tokens that lets it in.
  * They are stored nowhere. */

@@ -1,13 +1,16 @@
 /* config_door.c - configuration through the public header. */
 #include <assert.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/near.h"
 #include "base/url.h"
 #include "holdfast/holdfast.h"
 #include "lib/door.h"
 #include "ops/config_expand.h"
+#include "ops/config_text.h"
 #include "ops/option_checks.h"
 #include "ops/option_value.h"
 #include "ops/options.h"
@@ -15,7 +18,7 @@
 
 static_assert((int)HF_TOKEN_TEXT_SIZE <= (int)HF_TOKEN_SIZE, "a token fits");
 
-enum { FILE_MAX = 4 * 1024 * 1024 };
+enum { REPORT_MAX = 1200 };
 
 struct hf_config *hf_config_new(void)
 {
@@ -59,21 +62,17 @@ bool hf_config_read(struct hf_config *config, const char *text, size_t length,
 bool hf_config_read_file(struct hf_config *config, const char *path, char error[HF_ERROR_SIZE])
 {
     FILE *file = fopen(path, "re");
-    if (!file) {
-        (void)snprintf(error, HF_ERROR_SIZE, "cannot read %s: %s", path, strerror(errno));
-        return false;
+    char *text = hf_alloc(HF_CONFIG_FILE_MAX + 1);
+    const size_t length = file ? fread(text, 1, HF_CONFIG_FILE_MAX + 1, file) : 0;
+    const bool failed = !file || ferror(file) != 0;
+    if (failed) {
+        (void)snprintf(error, HF_ERROR_SIZE, "it cannot be read: %s", strerror(errno));
+        hf_config_add_mistake(config, 0, error);
     }
-    char *text = hf_alloc(FILE_MAX + 1);
-    const size_t length = fread(text, 1, FILE_MAX + 1, file);
-    const bool failed = ferror(file) != 0;
-    bool done = false;
-    if (failed || length > FILE_MAX)
-        (void)snprintf(error, HF_ERROR_SIZE, failed ? "cannot read %s" : "%s is larger than 4 MiB",
-                       path);
-    else
-        done = hf_config_read(config, text, length, error);
+    const bool done = !failed && hf_config_read(config, text, length, error);
     hf_free(text);
-    (void)fclose(file);
+    if (file)
+        (void)fclose(file);
     return done;
 }
 
@@ -98,17 +97,16 @@ bool hf_config_set(struct hf_config *config, const char *option, const char *val
     return pass(hf_config_option(config, option, value, &err), &err, error);
 }
 
-/* As --headers NAME=VALUE; a good name holds no "=". */
 static bool add_header(struct hf_config *config, const char *header, struct hf_err *err)
 {
-    const char *colon = strchr(header, ':');
-    if (!colon)
+    const char *cut = hf_option_cut(hf_option_find_kebab("headers"), header);
+    if (!cut)
         return hf_fail(err, "a header looks like \"Name: value\"");
     if (strlen(header) >= HF_OPTION_STRING_MAX)
         return hf_fail(err, "a header is longer than %d bytes", HF_OPTION_STRING_MAX);
 
-    const char *value = colon + 1 + strspn(colon + 1, " \t");
-    char *pair = hf_span_dup((struct hf_span) { header, (size_t)(colon - header) });
+    const char *value = *cut == ':' ? cut + 1 + strspn(cut + 1, " \t") : cut + 1;
+    char *pair = hf_span_dup((struct hf_span) { header, (size_t)(cut - header) });
     bool good = hf_check_header_name(pair, err);
     if (good) {
         struct hf_buf text;
@@ -171,36 +169,81 @@ static void describe(const struct hf_server_config *server, char *line, size_t s
         (void)snprintf(line, size, "%s: %s", server->name, state);
 }
 
+/* To whom a check reports. */
+struct report {
+    void (*say)(void *context, const char *line);
+    void *context;
+};
+
+/* A terminal must not obey what stands in a file. */
+static void tell(const struct report *to, const char *format, ...) HF_PRINTF(2, 3);
+static void tell(const struct report *to, const char *format, ...)
+{
+    char line[REPORT_MAX];
+    struct hf_buf shown;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    hf_buf_init(&shown, 8 * REPORT_MAX);
+    hf_text_add_escaped(&shown, hf_span_of(line));
+    hf_buf_add_char(&shown, '\0');
+    to->say(to->context, hf_buf_span(&shown).p);
+    hf_buf_done(&shown);
+}
+
+static void tell_servers(const struct hf_config *config, const struct report *to)
+{
+    char line[REPORT_MAX];
+    for (size_t i = 0; i < config->server_count; i++) {
+        describe(&config->servers[i], line, sizeof line);
+        tell(to, "%s", line);
+        if (config->servers[i].settings.isolation == HF_ISOLATION_SESSION)
+            tell(to,
+                 "warning: %s: isolation \"session\": clients of 2026-07-28 have no sessions, and "
+                 "behind serve all those with one token share a process",
+                 config->servers[i].name);
+    }
+    if (config->server_count == 0 && config->mistake_count == 0)
+        tell(to, "warning: there is no server in \"mcpServers\"; one looks like \"files\": { "
+                 "\"command\": \"npx\", \"args\": [\"-y\", \"PACKAGE\"] }, or \"wiki\": { "
+                 "\"url\": \"https://…\" }");
+}
+
 size_t hf_config_check(struct hf_config *config, void (*say)(void *context, const char *line),
                        void *context)
 {
-    char line[1200];
+    const struct report to = { say, context };
     struct hf_err err;
-    size_t problems = 0;
+    size_t problems = config->mistake_count;
     hf_config_look(config);
-    for (size_t i = 0; config->warnings && config->warnings[i]; i++) {
-        (void)snprintf(line, sizeof line, "warning: %s", config->warnings[i]);
-        say(context, line);
-    }
-    for (size_t i = 0; i < config->server_count; i++) {
+    for (size_t i = 0; i < config->mistake_count; i++)
+        tell(&to, "error: %s", config->mistakes[i].text);
+    for (size_t i = 0; config->warnings && config->warnings[i]; i++)
+        tell(&to, "warning: %s", config->warnings[i]);
+    for (size_t i = 0; i < config->server_count; i++)
         problems += config->servers[i].problem != NULL;
-        describe(&config->servers[i], line, sizeof line);
-        say(context, line);
-        if (config->servers[i].settings.isolation != HF_ISOLATION_SESSION)
-            continue;
-        (void)snprintf(
-            line, sizeof line,
-            "warning: %s: isolation \"session\": clients of 2026-07-28 have no sessions, "
-            "and behind serve all those with one token share a process",
-            config->servers[i].name);
-        say(context, line);
-    }
+    tell_servers(config, &to);
     if (!hf_config_may_serve(config, &err)) {
         problems++;
-        (void)snprintf(line, sizeof line, "holdfast serve: cannot start: %s", err.text);
-        say(context, line);
+        tell(&to, "holdfast serve: cannot start: %s", err.text);
     }
+    if (config->mistake_count)
+        tell(&to, "no server of this file starts before what is called an error is mended");
     return problems;
+}
+
+const char *hf_did_you_mean(const char *word, const char *const *known)
+{
+    const char *best = NULL;
+    unsigned distance, best_distance = HF_NEAR_NOT;
+    for (; *known; known++) {
+        if ((distance = hf_near(hf_span_of(word), hf_span_of(*known))) >= best_distance)
+            continue;
+        best_distance = distance;
+        best = *known;
+    }
+    return best;
 }
 
 bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE], char ret_entry[HF_ERROR_SIZE],

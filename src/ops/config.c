@@ -72,6 +72,9 @@ void hf_config_done(struct hf_config *config)
     hf_free(config->servers);
     hf_free(config->overrides);
     hf_strings_free(config->warnings);
+    for (size_t i = 0; i < config->mistake_count; i++)
+        hf_free(config->mistakes[i].text);
+    hf_free(config->mistakes);
     hf_server_config_done(&config->defaults);
     *config = (struct hf_config) { 0 };
 }

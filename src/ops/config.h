@@ -2,9 +2,9 @@
  * config.h - the `mcpServers` file that people already have, read into plain structs.
  *
  * Two kinds of mistakes. Those of the file (syntax, wrong type, duplicate server, unknown key of
- * ours) refuse it whole: hf_config_parse says line, key and what to do. Those of one server
- * (missing variable, wrong URL, no such command, cwd or CA file) leave `problem` on that server;
- * the others start.
+ * ours) refuse it whole: hf_config_parse collects them all in `mistakes`, each with line, key and
+ * what to do. Those of one server (missing variable, wrong URL, no such command, cwd or CA file)
+ * leave `problem` on that server; the others start.
  */
 #ifndef HF_OPS_CONFIG_H
 #define HF_OPS_CONFIG_H
@@ -61,6 +61,11 @@ struct hf_serve_config { /* the HTTP front */
     uint32_t session_ttl_ms, max_sessions;
 };
 
+struct hf_mistake { /* one reason to refuse a file */
+    size_t line;
+    char *text; /* a sentence with the line in it */
+};
+
 enum hf_log_level { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN, HF_LOG_ERROR };
 enum hf_log_format { HF_LOG_TEXT, HF_LOG_JSON };
 
@@ -71,13 +76,17 @@ struct hf_config {
     struct hf_serve_config serve;
     enum hf_log_level log_level;
     enum hf_log_format log_format;
-    char **warnings; /* NULL-terminated sentences */
+    char **warnings;             /* NULL-terminated sentences */
+    struct hf_mistake *mistakes; /* of the file, by line; none in one that was taken */
+    size_t mistake_count;
 
     /* private to ops/config*.c */
     struct hf_server_config defaults; /* what the next server begins with */
     struct hf_override *overrides;    /* the command line, to be laid over what a file says */
     size_t override_count;
 };
+
+enum { HF_CONFIG_FILE_MAX = 4 << 20 };
 
 /* Environment look-up, so that tests and embedders decide what ${VAR} sees. */
 typedef const char *(*hf_getenv)(const char *name, void *context); /* NULL: not set */
@@ -89,9 +98,14 @@ void hf_server_config_done(struct hf_server_config *server);
 void hf_server_config_init(struct hf_server_config *server, const char *name); /* defaults */
 void hf_server_config_copy(struct hf_server_config *to, const struct hf_server_config *from);
 
-/* Once per config; options may be given before or after. After a failure only hf_config_done. */
+/* Once per config; options may be given before or after. `err` has the first mistake and says how
+ * many more there are. After a failure `mistakes` has all, and the servers are as far as they could
+ * be read: to be looked at, not to be started. */
 HF_MUST_CHECK bool hf_config_parse(struct hf_config *config, struct hf_span text, hf_getenv env,
                                    void *env_context, struct hf_err *err);
+
+/* In the order of the lines; past a bound they are dropped. A line of 0 is no line. */
+void hf_config_add_mistake(struct hf_config *config, size_t line, const char *text);
 
 /* One option of the command line, "wait-ms" or "reconnect-min-ms", for the process and for every
  * server, also those that come later. Beats the file. Of an option that adds (--allow, --env) each

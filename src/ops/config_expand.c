@@ -16,6 +16,33 @@ static bool is_name_char(char c, bool is_first)
     return !is_first && c >= '0' && c <= '9';
 }
 
+/* What other programs put there: VS Code asks its user, or knows the folder that is open. */
+static const struct {
+    const char *begins, *hint;
+} foreign[] = {
+    { "${input:",
+      "${input:…} asks a person, which VS Code does and holdfast does not: put the value "
+      "into an environment variable and write ${NAME}" },
+    { "${command:",
+      "${command:…} is run by VS Code only: put its result into an environment variable "
+      "and write ${NAME}" },
+    { "${config:",
+      "${config:…} is known to VS Code only: put its value into an environment variable "
+      "and write ${NAME}" },
+    { "${workspaceFolder",
+      "${workspaceFolder} is known to VS Code only: write the path of the folder, "
+      "or an environment variable as ${NAME}" },
+    { "${userHome}", "${userHome} is known to VS Code only: write ${HOME}" },
+};
+
+static const char *foreign_hint(struct hf_span text)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (hf_span_starts(text, hf_span_of(foreign[i].begins)))
+            return foreign[i].hint;
+    return NULL;
+}
+
 /* `text` begins with "${". */
 static bool read_reference(struct hf_span text, struct reference *ret)
 {
@@ -50,12 +77,15 @@ static bool add(struct hf_buf *out, struct hf_span bytes, struct hf_err *err)
     return true;
 }
 
-static bool add_variable(const struct reference *r, hf_getenv env, void *env_context,
-                         struct hf_buf *out, struct hf_err *err)
+/* `hint` is told where there is no such variable; it may be NULL. */
+static bool add_variable(const struct reference *r, const char *hint, hf_getenv env,
+                         void *env_context, struct hf_buf *out, struct hf_err *err)
 {
     const struct hf_span value = hf_span_of(env ? env(r->name, env_context) : NULL);
     if (r->otherwise.p && value.n == 0)
         return add(out, r->otherwise, err);
+    if (!value.p && hint)
+        return hf_fail(err, "%s", hint);
     if (!value.p)
         return hf_fail(err, "the variable %s is not set", r->name);
     return add(out, value, err);
@@ -78,11 +108,14 @@ bool hf_expand(struct hf_span text, hf_getenv env, void *env_context, struct hf_
             taken = 3;
             added = add(out, HF_SPAN("${"), err);
         } else if (hf_span_starts(text, HF_SPAN("${"))) {
+            const char *hint = foreign_hint(text);
             if (!read_reference(text, &r))
-                return hf_fail(err, "only ${NAME} and ${NAME:-text} are known; a literal ${ is "
-                                    "written $${");
+                return hf_fail(err, "%s",
+                               hint ? hint
+                                    : "only ${NAME} and ${NAME:-text} are known; a literal ${ is "
+                                      "written $${");
             taken = r.length;
-            added = add_variable(&r, env, env_context, out, err);
+            added = add_variable(&r, hint, env, env_context, out, err);
         } else if (text.n > 0) {
             taken = 1;
             added = add(out, HF_SPAN("$"), err);

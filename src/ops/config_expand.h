@@ -6,7 +6,8 @@
  *   ${NAME:-text}  `text` (up to the next brace) if the variable is unset or empty
  *   $${            a literal ${
  *
- * A '$' before anything else is only itself. What a variable holds is never expanded again.
+ * A '$' before anything else is only itself. What a variable holds is never expanded again. What
+ * only another program can know (${input:…} of VS Code) is an error that says what to write.
  */
 #ifndef HF_OPS_CONFIG_EXPAND_H
 #define HF_OPS_CONFIG_EXPAND_H

@@ -66,12 +66,34 @@ static bool open_cwd(const char *cwd, int *ret_fd, struct hf_err *err)
     return true;
 }
 
+/* "npx -y foo" in `command` is a whole command line: people mean its words. */
+static bool fail_as_line(const struct hf_server_config *server, struct hf_err *err)
+{
+    char shown[HF_SHOWN_MAX], program[HF_SHOWN_MAX], rest[HF_SHOWN_MAX];
+    const struct hf_span whole = hf_span_of(server->command);
+    const size_t n = strcspn(whole.p, " ");
+    const struct hf_span words = hf_span_from(whole, n + 1);
+    const size_t m = strcspn(words.p, " ");
+    hf_text_shown(whole, shown);
+    hf_text_shown((struct hf_span) { whole.p, n }, program);
+    hf_text_shown((struct hf_span) { words.p, m }, rest);
+    return hf_fail(err,
+                   "there is no program \"%s\": \"command\" is the program alone, and each word "
+                   "behind it is an item of \"args\": \"command\": \"%s\", \"args\": [\"%s\"%s]",
+                   shown, program, rest, words.n > m ? ", …" : "");
+}
+
 static bool find_command(const struct hf_server_config *server, int cwd_fd, char *const *env,
                          struct hf_err *err)
 {
     char shown[HF_SHOWN_MAX];
     struct stat st;
+    const char *space = strchr(server->command, ' ');
     hf_text_shown(hf_span_of(server->command), shown);
+    if (space && space > server->command && space[1] &&
+        fstatat(cwd_fd, server->command, &st, 0) != 0 &&
+        !is_on_path(cwd_fd, path_of(env), server->command))
+        return fail_as_line(server, err);
     if (!strchr(server->command, '/'))
         return is_on_path(cwd_fd, path_of(env), server->command) ||
                hf_fail(err, "there is no command \"%s\" on PATH", shown);

@@ -1,7 +1,8 @@
 /*
  * config_parse.c - the file, read member by member through the option table; see config.h.
  *
- * 1. Every refusal says the line, the full key, what was found and what is allowed.
+ * 1. Every refusal says the line, the full key, what was found and what is allowed. Reading goes on
+ *    behind it, so that one look tells of every mistake.
  * 2. Where a key is unknown, the place decides: inside `holdfast` it refuses the file; inside a
  *    server it may belong to another program, and only a slip of one of ours refuses.
  */
@@ -11,19 +12,19 @@
 #include "base/strings.h"
 #include "ops/config.h"
 #include "ops/config_parts.h"
+#include "ops/config_plain.h"
 #include "ops/config_text.h"
 #include "ops/option_value.h"
 #include "ops/options.h"
 #include "wire/json.h"
 
-enum { FILE_MAX = 4 << 20, DEPTH_MAX = 64, IGNORED_MAX = 100 };
+enum { DEPTH_MAX = 64, IGNORED_MAX = 100, MISTAKES_MAX = 100 };
 
 struct parse {
     struct hf_config *config;
     struct hf_span text;
     hf_getenv env;
     void *env_context;
-    struct hf_err *err;
     char **ignored; /* the keys warned about */
 };
 
@@ -43,21 +44,42 @@ static size_t line_of(const struct parse *p, const char *at)
     return hf_text_place(p->text, (size_t)(at - p->text.p)).line;
 }
 
+void hf_config_add_mistake(struct hf_config *c, size_t line, const char *text)
+{
+    if (c->mistake_count == MISTAKES_MAX)
+        return;
+    c->mistakes = hf_realloc(c->mistakes, (c->mistake_count + 1) * sizeof *c->mistakes);
+    size_t at = c->mistake_count++;
+    for (; at > 0 && c->mistakes[at - 1].line > line; at--)
+        c->mistakes[at] = c->mistakes[at - 1];
+    c->mistakes[at] = (struct hf_mistake) { line, hf_strdup(text) };
+}
+
+static bool add_mistake(struct parse *p, size_t line, const char *text)
+{
+    hf_config_add_mistake(p->config, line, text);
+    return false;
+}
+
 static bool fail_at(struct parse *p, const char *at, const char *format, ...) HF_PRINTF(3, 4);
 static bool fail_at(struct parse *p, const char *at, const char *format, ...)
 {
-    struct hf_err why;
+    struct hf_err why, whole;
+    if (p->config->mistake_count == MISTAKES_MAX) /* before the lines are counted once more */
+        return false;
+    const size_t line = line_of(p, at);
     va_list args;
     va_start(args, format);
     (void)vsnprintf(why.text, sizeof why.text, format, args);
     va_end(args);
-    return hf_fail(p->err, "line %zu: %s", line_of(p, at), why.text);
+    (void)hf_fail(&whole, "line %zu: %.480s", line, why.text);
+    return add_mistake(p, line, whole.text);
 }
 
 static void warn_at(struct parse *p, const char *at, const char *format, ...) HF_PRINTF(3, 4);
 static void warn_at(struct parse *p, const char *at, const char *format, ...)
 {
-    char why[400], line[440];
+    char why[480], line[512];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(why, sizeof why, format, args);
@@ -142,8 +164,15 @@ static bool unknown_key(struct parse *p, const struct scope *s, struct hf_span n
                        near);
     if (!s->server || *s->group)
         return fail_at(p, at, "%s.%s: there is no such key", s->path, shown);
-    warn_ignored(p, s, name, at,
-                 comes_later ? "not known to this version of holdfast" : "not a key of ours");
+    if (hf_span_is(name, "envFile"))
+        warn_at(p, at,
+                "%s.envFile: holdfast reads no such file; put its variables into \"env\", or let a "
+                "shell read it: \"command\": \"sh\", \"args\": [\"-c\", \"set -a; . ./FILE; "
+                "exec COMMAND\"]; ignored",
+                s->path);
+    else
+        warn_ignored(p, s, name, at,
+                     comes_later ? "not known to this version of holdfast" : "not a key of ours");
     return true;
 }
 
@@ -221,11 +250,11 @@ static bool read_members(struct parse *p, struct scope *s, struct hf_span object
 {
     struct hf_buf name;
     bool good = true;
-    hf_buf_init(&name, FILE_MAX);
-    for (struct hf_json_iter it = hf_json_iter(object); good && hf_json_next(&it);) {
+    hf_buf_init(&name, HF_CONFIG_FILE_MAX);
+    for (struct hf_json_iter it = hf_json_iter(object); hf_json_next(&it);) {
         hf_buf_clear(&name);
-        good = hf_json_unescape((struct hf_span) { it.key.p - 1, it.key.n + 2 }, &name) &&
-               read_member(p, s, object, hf_buf_span(&name), &it);
+        good &= hf_json_unescape((struct hf_span) { it.key.p - 1, it.key.n + 2 }, &name) &&
+                read_member(p, s, object, hf_buf_span(&name), &it);
     }
     hf_buf_done(&name);
     return good;
@@ -239,7 +268,7 @@ static char *read_name(struct parse *p, struct hf_span raw, const char *list)
     struct hf_err why;
     struct hf_buf name;
     char *owned = NULL;
-    hf_buf_init(&name, FILE_MAX);
+    hf_buf_init(&name, HF_CONFIG_FILE_MAX);
     const bool good = hf_json_unescape((struct hf_span) { raw.p - 1, raw.n + 2 }, &name);
     const struct hf_span span = hf_buf_span(&name);
     if (!good || (span.n && memchr(span.p, '\0', span.n)))
@@ -293,6 +322,7 @@ static void check_kind(const struct scope *s, struct hf_span object)
 static bool read_server(struct parse *p, const char *list, struct hf_json_iter *it)
 {
     char shown[HF_SHOWN_MAX];
+    struct hf_err why;
     struct hf_option_variables variables = { .env = p->env, .env_context = p->env_context };
     struct scope s = { .where = HF_WHERE_SERVER, .group = "", .variables = &variables };
     char *name = read_name(p, it->key, list);
@@ -309,37 +339,46 @@ static bool read_server(struct parse *p, const char *list, struct hf_json_iter *
     hf_free(variables.problem);
     if (good)
         check_kind(&s, it->value);
-    return good && hf_config_override_server(p->config, s.server, p->err);
+    if (good && !hf_config_override_server(p->config, s.server, &why))
+        good = fail_at(p, it->key.p, "%s: %s", s.path, why.text);
+    if (!good)
+        set_problem(s.server, "its entry has an error, told with its line");
+    return good;
 }
 
 static bool read_servers(struct parse *p, const char *list, struct hf_span value)
 {
     if (!want_object(p, list, value))
         return false;
-    for (struct hf_json_iter it = hf_json_iter(value); hf_json_next(&it);)
-        if (!read_server(p, list, &it))
-            return false;
-    return true;
+    bool good = true;
+    for (struct hf_json_iter it = hf_json_iter(value); hf_json_next(&it);) {
+        const bool is_full = p->config->server_count == HF_CONFIG_SERVERS_MAX;
+        good &= read_server(p, list, &it);
+        if (is_full)
+            break; /* told once */
+    }
+    return good;
 }
 
 /* ---- the file ---- */
 
-static bool syntax_error(struct parse *p, const struct hf_json_error *error)
+/* What people's files stumble over, by what stands where the parser stopped. `file` is the text as
+ * it was before its comments were blanked, which moves no place but would change columns. */
+static bool syntax_error(struct parse *p, const struct hf_json_error *error, struct hf_span file)
 {
-    const struct hf_text_place place = hf_text_place(p->text, error->at);
+    const struct hf_text_place place = hf_text_place(file, error->at);
     const struct hf_span rest = hf_span_from(p->text, error->at);
-    size_t before = error->at;
-    while (before > 0 && memchr(" \t\r\n", p->text.p[before - 1], 4))
-        before--;
-
+    struct hf_err whole;
     const char *hint = "";
-    if (hf_span_starts(rest, HF_SPAN("//")) || hf_span_starts(rest, HF_SPAN("/*")))
-        hint = " (JSON has no comments)";
-    else if (rest.n && (*rest.p == '}' || *rest.p == ']') && before > 0 &&
-             p->text.p[before - 1] == ',')
-        hint = " (JSON has no comma after the last item)";
-    return hf_fail(p->err, "line %zu, column %zu: %s%s", place.line, place.column, error->what,
-                   hint);
+    if (hf_span_starts(rest, HF_SPAN("/*")))
+        hint = " (a comment does not end: close it with */)";
+    else if (hf_span_starts(rest, HF_SPAN("#")))
+        hint = " (a comment begins with //)";
+    else if (hf_span_starts(rest, HF_SPAN("'")))
+        hint = " (strings stand in double quotes)";
+    (void)hf_fail(&whole, "line %zu, column %zu: %s%s", place.line, place.column, error->what,
+                  hint);
+    return add_mistake(p, place.line, whole.text);
 }
 
 /* Other top-level keys are other programs' business, but a slip here would lose everything. */
@@ -362,11 +401,12 @@ static bool check_top_key(struct parse *p, struct hf_json_iter *it, struct hf_sp
 
 static bool read_file(struct parse *p, struct hf_span file)
 {
+    struct hf_err why;
     if (hf_json_type(file) != HF_JSON_OBJECT)
-        return hf_fail(p->err, "line 1: the file must be an object with \"mcpServers\" in it");
+        return add_mistake(p, 1, "line 1: the file must be an object with \"mcpServers\" in it");
+    bool good = true;
     for (struct hf_json_iter it = hf_json_iter(file); hf_json_next(&it);)
-        if (!check_top_key(p, &it, file))
-            return false;
+        good &= check_top_key(p, &it, file);
 
     /* First, wherever it stands: the servers begin with its defaults. */
     struct hf_option_variables variables = { p->env, p->env_context, .refuses = true };
@@ -376,8 +416,8 @@ static bool read_file(struct parse *p, struct hf_span file)
                        .root = p->config,
                        .variables = &variables };
     const struct hf_span holdfast = hf_json_get(file, HF_SPAN("holdfast"));
-    if (holdfast.p && !(want_object(p, s.path, holdfast) && read_members(p, &s, holdfast)))
-        return false;
+    if (holdfast.p)
+        good &= want_object(p, s.path, holdfast) && read_members(p, &s, holdfast);
 
     const char *list = "mcpServers";
     struct hf_span servers = hf_json_get(file, hf_span_of(list));
@@ -385,24 +425,45 @@ static bool read_file(struct parse *p, struct hf_span file)
         list = "servers";
         servers = hf_json_get(file, hf_span_of(list));
     }
+    /* A slip of that very word has been told already. */
     if (!servers.p)
-        return hf_fail(p->err, "line 1: there is no \"mcpServers\" in the file");
-    return read_servers(p, list, servers) && hf_config_override_process(p->config, p->err);
+        return good && add_mistake(p, 1, "line 1: there is no \"mcpServers\" in the file");
+    good &= read_servers(p, list, servers);
+    if (good && !hf_config_override_process(p->config, &why))
+        good = add_mistake(p, 1, why.text);
+    return good;
+}
+
+static bool read_text(struct parse *p, char *room, struct hf_span file)
+{
+    struct hf_json_error error;
+    memcpy(room, file.p, file.n);
+    hf_config_plain(room, file.n);
+    p->text = (struct hf_span) { room, file.n };
+    return hf_json_check(p->text, DEPTH_MAX, &error) ? read_file(p, p->text)
+                                                     : syntax_error(p, &error, file);
 }
 
 bool hf_config_parse(struct hf_config *config, struct hf_span text, hf_getenv env,
                      void *env_context, struct hf_err *err)
 {
     static const struct hf_span byte_order_mark = { "\xef\xbb\xbf", 3 };
-    struct hf_json_error error;
-    struct parse p = { config, text, env, env_context, err, NULL };
-    if (text.n > FILE_MAX)
-        return hf_fail(err, "the file is larger than %d MiB", FILE_MAX >> 20);
-    if (hf_span_starts(p.text, byte_order_mark))
-        p.text = hf_span_from(p.text, byte_order_mark.n);
-    if (!hf_json_check(p.text, DEPTH_MAX, &error))
-        return syntax_error(&p, &error);
-    const bool good = read_file(&p, p.text);
+    struct parse p = { .config = config, .env = env, .env_context = env_context };
+    if (text.n > HF_CONFIG_FILE_MAX) {
+        (void)hf_fail(err, "the file is larger than %d MiB", HF_CONFIG_FILE_MAX >> 20);
+        return add_mistake(&p, 0, err->text);
+    }
+    if (hf_span_starts(text, byte_order_mark))
+        text = hf_span_from(text, byte_order_mark.n);
+    char *room = hf_alloc(text.n + 1);
+    const bool good = read_text(&p, room, text);
+    hf_free(room);
     hf_strings_free(p.ignored);
-    return good;
+    if (good)
+        return true;
+    const char *first = config->mistake_count ? config->mistakes[0].text : "it cannot be read";
+    if (config->mistake_count <= 1)
+        return hf_fail(err, "%s", first);
+    return hf_fail(err, "%.440s (and %zu more; `holdfast check FILE` tells them all)", first,
+                   config->mistake_count - 1);
 }

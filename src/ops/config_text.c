@@ -1,5 +1,6 @@
 /* config_text.c - see config_text.h. */
 #include "ops/config_text.h"
+#include "wire/utf8.h"
 
 static bool is_continuation(char c)
 {
@@ -20,13 +21,26 @@ struct hf_text_place hf_text_place(struct hf_span text, size_t at)
     return place;
 }
 
-/* Also the C1 controls, two bytes in UTF-8: terminals obey them. */
-static bool is_control(struct hf_span bytes, size_t at)
+unsigned hf_text_control(struct hf_span bytes, size_t at, size_t *ret_length)
 {
-    const unsigned char c = (unsigned char)bytes.p[at];
-    if (c < 0x20 || c == 0x7f)
-        return true;
-    return c == 0xc2 && at + 1 < bytes.n && (unsigned char)bytes.p[at + 1] < 0xa0;
+    const unsigned char *c = (const unsigned char *)bytes.p + at;
+    const size_t length = *c < 0x80 ? 1 : hf_utf8_length((const char *)c, bytes.n - at);
+    *ret_length = length ? length : 1;
+    if (length == 0) /* no UTF-8: a terminal may take such a byte for a C1 control */
+        return *c;
+    unsigned code = *c;
+    if (length == 2)
+        code = (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu);
+    else if (length == 3)
+        code = (c[0] & 0x0fu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    else if (length > 3)
+        return 0;
+    const bool is_c0 = code < 0x20, is_c1 = code >= 0x7f && code <= 0x9f;
+    const bool is_bidi = code == 0x61c || code == 0x200e || code == 0x200f ||
+                         (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    if (code == 0)
+        return HF_TEXT_NUL;
+    return is_c0 || is_c1 || is_bidi ? code : 0;
 }
 
 void hf_text_shown(struct hf_span bytes, char ret_shown[HF_SHOWN_MAX])
@@ -39,12 +53,28 @@ void hf_text_shown(struct hf_span bytes, char ret_shown[HF_SHOWN_MAX])
             n--;
     }
     size_t out = 0;
-    for (size_t i = 0; i < n; i++) {
-        const bool control = is_control(bytes, i);
-        ret_shown[out++] = control ? '?' : bytes.p[i];
-        if (control && (unsigned char)bytes.p[i] == 0xc2)
-            i++;
+    for (size_t i = 0, length; i < n;) {
+        if (hf_text_control((struct hf_span) { bytes.p, n }, i, &length)) {
+            ret_shown[out++] = '?';
+        } else {
+            memcpy(ret_shown + out, bytes.p + i, length);
+            out += length;
+        }
+        i += length;
     }
     memcpy(ret_shown + out, cut, n < bytes.n ? sizeof cut : 0);
     ret_shown[out + (n < bytes.n ? sizeof cut - 1 : 0)] = '\0';
+}
+
+void hf_text_add_escaped(struct hf_buf *out, struct hf_span text)
+{
+    for (size_t i = 0, length; i < text.n; i += length) {
+        const unsigned code = hf_text_control(text, i, &length);
+        if (code == 0)
+            hf_buf_add(out, (struct hf_span) { text.p + i, length });
+        else if (length == 1)
+            hf_buf_printf(out, "\\x%02x", (unsigned char)text.p[i]);
+        else
+            hf_buf_printf(out, "\\u%04x", code);
+    }
 }

@@ -290,16 +290,23 @@ void hf_option_set_initial(const struct hf_option *option, void *root)
 
 /* ---- the command line ---- */
 
+/* Neither a colon nor "=" can stand in the name of a header, so both may end it. */
+const char *hf_option_cut(const struct hf_option *o, const char *text)
+{
+    return strpbrk(text, o->flags & HF_OPTION_CASELESS ? ":=" : "=");
+}
+
 static bool json_of_pair(const struct hf_option *o, const char *text, struct hf_buf *ret_json,
                          struct hf_err *err)
 {
-    const char *equals = strchr(text, '=');
-    if (!equals)
+    const char *cut = hf_option_cut(o, text);
+    if (!cut)
         return hf_fail(err, "the value must look like %s", o->unit);
+    const char *value = *cut == ':' ? cut + 1 + strspn(cut + 1, " \t") : cut + 1;
     hf_buf_add_char(ret_json, '{');
-    hf_json_add_string(ret_json, (struct hf_span) { text, (size_t)(equals - text) });
+    hf_json_add_string(ret_json, (struct hf_span) { text, (size_t)(cut - text) });
     hf_buf_add_char(ret_json, ':');
-    hf_json_add_string(ret_json, hf_span_of(equals + 1));
+    hf_json_add_string(ret_json, hf_span_of(value));
     hf_buf_add_char(ret_json, '}');
     return true;
 }

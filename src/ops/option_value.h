@@ -44,6 +44,10 @@ void hf_option_set_initial(const struct hf_option *option, void *root);
 HF_MUST_CHECK bool hf_option_json_of_text(const struct hf_option *option, const char *text,
                                           struct hf_buf *ret_json, struct hf_err *err);
 
+/* Where the name of a NAME=VALUE of the command line ends; headers are also NAME: VALUE. NULL if it
+ * does not. */
+const char *hf_option_cut(const struct hf_option *option, const char *text);
+
 /* "an array", "null": what a person would say was found. */
 const char *hf_option_kind_of(struct hf_span json);
 

@@ -66,7 +66,7 @@ static const struct hf_option options[] = {
       .help = "the address of a remote server, in the place of `command`" },
     { "headers", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(headers), .initial = "{}",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS | HF_OPTION_CASELESS,
-      .check = hf_check_header_value, .check_name = hf_check_header_name, .unit = "name=value",
+      .check = hf_check_header_value, .check_name = hf_check_header_name, .unit = "name: value",
       .help = "HTTP headers for a remote server" },
     { "transport", ANYWHERE, SERVER(enum hf_transport, settings.transport),
       CHOICES("auto", "http", "sse"), .initial = "\"auto\"", .flags = HF_OPTION_RESTARTS,

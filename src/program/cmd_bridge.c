@@ -30,7 +30,7 @@ const struct command command_bridge = {
         "stdout, as `holdfast run` does for a command: the client keeps its connection and its\n"
         "tools while the server is redeployed or forgets its sessions. Names pass unchanged.\n"
         "\n"
-        "--header 'Name: value' may be repeated; ${VAR} in its value is replaced, so that a "
+        "--headers 'Name: value' may be repeated; ${VAR} in its value is replaced, so that a "
         "secret\n"
         "can stay in the environment. --name N is what the server is called in logs and errors,\n"
         "else it is called by its host.\n",

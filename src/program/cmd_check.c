@@ -8,14 +8,32 @@ static void say(void *context, const char *text)
     printf("%s\n", text);
 }
 
+/* The report tells what is wrong with the file, so the first reason alone is not needed. */
+static int check(struct line *line)
+{
+    char room[LINE_PATH_SIZE], error[HF_ERROR_SIZE];
+    const char *file = line_find_file(line, "check", room);
+    if (!file)
+        return EXIT_FAILED;
+    printf("%s\n", file);
+    const bool is_read = hf_config_read_file(line->config, file, error);
+    const bool is_good = hf_config_check(line->config, say, NULL) == 0 && is_read;
+    return is_good && fflush(stdout) == 0 ? EXIT_WELL : EXIT_FAILED;
+}
+
 static int run(int argc, char **argv)
 {
     struct line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "check", argc, argv) && line_is_plain(&line, "check")) {
-        const bool is_good =
-            line_read_file(&line, "check") && hf_config_check(line.config, say, NULL) == 0;
-        code = is_good ? EXIT_WELL : EXIT_FAILED;
+    if (line_read(&line, "check", argc, argv)) {
+        if (line.file && line.word) {
+            fprintf(stderr, "holdfast check: one file at a time: %s, or -c %s\n", line.word,
+                    line.file);
+        } else {
+            line.file = line.word ? line.word : line.file;
+            line.word = NULL;
+            code = line_is_plain(&line, "check") ? check(&line) : EXIT_USAGE;
+        }
     }
     line_done(&line);
     return code;
@@ -23,11 +41,13 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
     .name = "check",
-    .usage = "holdfast check [-c FILE]",
+    .usage = "holdfast check [FILE]",
     .summary = "say what is wrong with a config file",
-    .help = "Reads FILE as `holdfast stdio` would and prints one line for each server: ok, "
-            "disabled, or\n"
-            "why it cannot start. Ends with 1 if the file or one of its servers has a problem.\n",
+    .help =
+        "Reads FILE as `holdfast stdio` and `holdfast serve` would, and prints every error in it\n"
+        "with its line, and one line for each server: ok, disabled, or why it cannot start.\n"
+        "Ends with 1 if the file or one of its servers has a problem. Without FILE it is\n"
+        "$XDG_CONFIG_HOME/holdfast/config.json.\n",
     .takes_options = true,
     .run = run,
 };

@@ -39,7 +39,10 @@ bool line_read(struct line *line, const char *who, int argc, char **argv);
 /* Whether there is nothing but -c FILE and options, which is said if there is. */
 bool line_is_plain(const struct line *line, const char *who);
 void line_done(struct line *line);
-/* The file of -c, else the usual one, into the config. */
+/* The file of -c, else the usual one; NULL after saying that there is none. */
+enum { LINE_PATH_SIZE = 4096 };
+const char *line_find_file(const struct line *line, const char *who, char room[LINE_PATH_SIZE]);
+/* That file into the config. */
 bool line_read_file(struct line *line, const char *who);
 
 /* Serves stdin and stdout until the client has gone or a signal comes. `server` NULL: all of the

@@ -11,6 +11,32 @@ static bool complain(const char *who, const char *what, const char *which)
     return false;
 }
 
+/* Options that are no keys of the file; the first of them is the most likely to be meant. */
+static const char *const own_options[] = { "--config", "--name", "--help", "--header", "-c", NULL };
+
+static bool is_known(const char *option)
+{
+    for (size_t i = 0; own_options[i]; i++)
+        if (!strcmp(own_options[i], option))
+            return true;
+    return hf_config_knows(option + 2);
+}
+
+static void say_unknown(const char *who, const char *option)
+{
+    char error[HF_ERROR_SIZE];
+    const char *near = hf_did_you_mean(option, own_options);
+    if (near) {
+        fprintf(stderr, "holdfast %s: there is no option %s; did you mean %s?\n", who, option,
+                near);
+        return;
+    }
+    struct hf_config *unused = hf_config_new();
+    if (!hf_config_set(unused, option + 2, "", error)) /* it knows the keys of the file */
+        complain(who, error, "");
+    hf_config_free(unused);
+}
+
 /* "--wait-ms 5000" and "--wait-ms=5000" are the same. Returns how many words were used, 0 if wrong.
  */
 static int read_option(struct line *line, const char *who, char **argv)
@@ -20,17 +46,21 @@ static int read_option(struct line *line, const char *who, char **argv)
     const size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
     const char *value = equals ? equals + 1 : argv[1];
     (void)snprintf(option, sizeof option, "%.*s", (int)length, argv[0]);
+    if (!is_known(option)) {
+        say_unknown(who, option);
+        return 0;
+    }
     if (!value) {
         complain(who, "there is no value after ", option);
         return 0;
     }
+    const bool is_header = !strcmp(option, "--headers") || !strcmp(option, "--header");
     if (!strcmp(option, "-c") || !strcmp(option, "--config")) {
         line->file = value;
     } else if (!strcmp(option, "--name")) {
         line->name = value;
-    } else if (!strcmp(option, "--header")
-                   ? !hf_config_header(line->config, value, error)
-                   : !hf_config_set(line->config, option + 2, value, error)) {
+    } else if (is_header ? !hf_config_header(line->config, value, error)
+                         : !hf_config_set(line->config, option + 2, value, error)) {
         fprintf(stderr, "holdfast %s: %s\n", who, error);
         return 0;
     }
@@ -84,16 +114,24 @@ static const char *usual_file(char *room, size_t size)
     return room;
 }
 
+const char *line_find_file(const struct line *line, const char *who, char room[LINE_PATH_SIZE])
+{
+    const char *file = line->file ? line->file : usual_file(room, LINE_PATH_SIZE);
+    if (!file)
+        complain(who, "there is no -c FILE and no HOME to look for one in", "");
+    else if (!line->file && access(file, F_OK) != 0)
+        fprintf(stderr, "holdfast %s: there is no -c FILE, and no %s either\n", who, file);
+    else
+        return file;
+    return NULL;
+}
+
 bool line_read_file(struct line *line, const char *who)
 {
-    char room[4096], error[HF_ERROR_SIZE];
-    const char *file = line->file ? line->file : usual_file(room, sizeof room);
+    char room[LINE_PATH_SIZE], error[HF_ERROR_SIZE];
+    const char *file = line_find_file(line, who, room);
     if (!file)
-        return complain(who, "there is no -c FILE and no HOME to look for one in", "");
-    if (!line->file && access(file, F_OK) != 0) {
-        fprintf(stderr, "holdfast %s: there is no -c FILE, and no %s either\n", who, file);
         return false;
-    }
     if (hf_config_read_file(line->config, file, error))
         return true;
     fprintf(stderr, "holdfast %s: %s: %s\n", who, file, error);

@@ -63,7 +63,15 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!strcmp(commands[i]->name, name))
             return run_command(commands[i], argc - 1, argv + 1);
-    fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
-            argv[1]);
+    const char *names[COMMAND_COUNT + 1] = { NULL };
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i]->name;
+    const char *near = hf_did_you_mean(argv[1], names);
+    if (near)
+        fprintf(stderr, "holdfast: there is no command \"%s\"; did you mean `holdfast %s`?\n",
+                argv[1], near);
+    else
+        fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
+                argv[1]);
     return EXIT_USAGE;
 }

@@ -71,6 +71,81 @@ test('keys_of_known_clients_are_no_mistake', async () => {
   assert.equal(done.code, 0, done.said);
 });
 
+test('every_error_of_a_file_and_of_its_servers_is_told_in_one_run', async () => {
+  const done = await check('{\n "mcpServers": {\n  "one": { "command": "sh", "waitMs": "soon" },\n  "two": { "command": "sh", "idelMs": 5 },\n  "gone": { "command": "/no/such/thing" },\n  "fine": { "command": "sh" }\n },\n "holdfast": { "maxDepth": 1 }\n}');
+  assert.equal(done.code, 1);
+  assert.equal(done.stderr, '');
+  assert.deepEqual(done.stdout.split('\n').slice(1).map((line) => line.replace(/(: found|: there is no|: cannot start).*/, '$1')), [
+    'error: line 3: mcpServers.one.waitMs: found', 'error: line 4: mcpServers.two.idelMs: there is no', 'error: line 8: holdfast.maxDepth: found',
+    'one: cannot start', 'two: cannot start', 'gone: cannot start', 'fine: ok',
+    'no server of this file starts before what is called an error is mended', '']);
+});
+
+test('the_other_commands_tell_the_first_error_and_where_the_rest_is', async () => {
+  const dir = scratch();
+  const file = path.join(dir, 'config.json');
+  fs.writeFileSync(file, '{ "mcpServers": { "a": { "waitMS": 1,\n "idelMs": 1 } } }');
+  const done = await command(['stdio', '-c', file], { cwd: dir });
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /line 1: mcpServers\.a\.waitMS: .* \(and 1 more; `holdfast check FILE` tells them all\)/);
+});
+
+test('each_finding_says_what_to_do', async () => {
+  const server = (keys) => ({ mcpServers: { one: { command: 'sh', ...keys } } });
+  const rows = [
+    [{ mcpServers: {} }, 0, /warning: there is no server in "mcpServers"; one looks like "files": \{ "command": "npx"/],
+    [server({ command: 'npx -y @scope/foo' }), 1, /one: cannot start: .*"command": "npx", "args": \["-y", …\]/],
+    [server({ command: '/opt/my tool --flag' }), 1, /"command": "\/opt\/my", "args": \["tool", …\]/],
+    [server({ env: { K: '${input:key}' } }), 1, /one: cannot start: env\.K: \$\{input:…\} asks a person.*write \$\{NAME\}/],
+    [server({ cwd: '${workspaceFolder}' }), 1, /cwd: \$\{workspaceFolder\} is known to VS Code only: write the path/],
+    [server({ envFile: '.env' }), 0, /warning: line \d+: mcpServers\.one\.envFile: .*put its variables into "env"/],
+    ['// mine\n{ "mcpServers": { "one": { "command": "sh", /* x */ "args": ["a",], }, }, }', 0, /^one: ok$/m],
+    ['{ "mcpServers": { "one": { "command": "sh" } } /* }', 1, /line 1, column 48: .*close it with \*\//],
+    ['{ "servers": { "one": { "command": "sh" } } }', 0, /^one: ok$/m],
+  ];
+  for (const [text, code, says] of rows) {
+    const done = await check(text);
+    assert.match(done.said, says);
+    assert.equal(done.code, code, done.said);
+  }
+});
+
+test('a_program_with_a_space_in_its_name_is_found', async () => {
+  const dir = scratch();
+  const program = path.join(dir, 'my server');
+  fs.copyFileSync('/bin/true', program);
+  const done = await check({ mcpServers: { one: { command: program } } });
+  assert.equal(done.code, 0, done.said);
+});
+
+test('check_takes_its_file_with_or_without_c', async () => {
+  const dir = scratch();
+  fs.writeFileSync(path.join(dir, 'f.json'), '{ "mcpServers": { "one": { "command": "sh" } } }');
+  for (const args of [['check', 'f.json'], ['check', '-c', 'f.json'], ['check', '--config=f.json']]) {
+    const done = await command(args, { cwd: dir });
+    assert.deepEqual([done.code, done.stdout], [0, 'f.json\none: ok\n'], done.stderr);
+  }
+});
+
+test('what_a_terminal_would_obey_is_escaped', async () => {
+  const done = await check({ mcpServers: { 'a\u001b[2J\u009b1m\u202eb': good } });
+  assert.match(done.stdout, /^a\\x1b\[2J\\u009b1m\\u202eb: ok$/m);
+});
+
+test('a_mistyped_command_or_option_is_told_what_was_meant', async () => {
+  const rows = [
+    [['sevre'], /there is no command "sevre"; did you mean `holdfast serve`\?/], [['chek'], /did you mean `holdfast check`\?/],
+    [['frobnicate'], /`holdfast --help` lists them/], [['run', '--wait-mss', '5', '--', 'true'], /there is no option --wait-mss; did you mean --wait-ms\?/],
+    [['run', '--wait-mss'], /did you mean --wait-ms\?/], [['run', '--nam', 'x', '--', 'true'], /there is no option --nam; did you mean --name\?/],
+    [['serve', '--confg', 'x'], /did you mean --config\?/], [['run', '--frobnicate', '1', '--', 'true'], /there is no option --frobnicate; `holdfast run --help` tells more/],
+  ];
+  for (const [args, says] of rows) {
+    const done = await command(args);
+    assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
+    assert.match(done.stderr, says);
+  }
+});
+
 test('a_file_that_is_not_there_is_named', async () => {
   const done = await command(['check', '-c', '/no/such/file.json']);
   assert.equal(done.code, 1);
@@ -87,7 +162,7 @@ test('stdio_refuses_a_broken_file_whole_and_says_why', async () => {
 });
 
 test('wrong_usage_is_exit_2', async () => {
-  for (const args of [['run'], ['run', '--'], ['run', '--no-such-option', '--', 'true'], ['run', '--wait-ms', 'soon', '--', 'true'], ['check', '--frobnicate'], ['check', 'x'], ['stdio', 'x'], ['run', 'x', '--', 'true']]) {
+  for (const args of [['run'], ['run', '--'], ['run', '--no-such-option', '--', 'true'], ['run', '--wait-ms', 'soon', '--', 'true'], ['check', '--frobnicate'], ['check', 'x', 'y'], ['check', 'x', '-c', 'y'], ['stdio', 'x'], ['run', 'x', '--', 'true']]) {
     const done = await command(args);
     assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
     assert.ok(done.stderr.length > 10);

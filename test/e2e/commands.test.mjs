@@ -134,12 +134,13 @@ test('bridge_gives_a_remote_server_to_a_client_that_speaks_stdio_under_its_own_n
 
 test('bridge_sends_its_headers_with_variables_in_them_and_never_shows_them', async (t) => {
   const server = await httpServer(t, {});
-  const options = ['--header', 'Authorization: Bearer ${SECRET}', '--header=X-Plain: a=b: c', '--log-level', 'debug'];
+  const options = ['--headers', 'Authorization: Bearer ${SECRET}', '--header=X-Plain: a=b: c', '--headers', 'X-Pair=d: e', '--log-level', 'debug'];
   const hf = bridge(t, server.url, { options, env: { SECRET: 's3cret' } });
   await hf.initialize();
   const seen = JSON.parse(textOf(await hf.call('headers')));
   assert.equal(seen.authorization, 'Bearer s3cret');
   assert.equal(seen['x-plain'], 'a=b: c');
+  assert.equal(seen['x-pair'], 'd: e');
   await hf.finish();
   assert.ok(!hf.stderr.includes('s3cret'), hf.stderr);
 });

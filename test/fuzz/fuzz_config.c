@@ -2,14 +2,18 @@
  * fuzz_config.c - any bytes as a config file, with options of the command line before it.
  *
  * Input: the file, then (after a NUL) option, NUL, value, NUL, and so on. Beside not crashing: what
- * is accepted is whole, and what is refused says why without a byte that a terminal would obey.
+ * is accepted is whole, and what is refused says why without a character that a terminal would
+ * obey. Blanking comments moves no line, changes no JSON, and leaves nothing to blank.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include "base/strings.h"
 #include "ops/config.h"
+#include "ops/config_plain.h"
+#include "ops/config_text.h"
 #include "ops/env.h"
 #include "ops/option_checks.h"
+#include "wire/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,9 +31,30 @@ static void must(bool condition)
 
 static void check_sentence(const char *text)
 {
-    must(*text);
-    for (; *text; text++)
-        must((unsigned char)*text >= 0x20 && *text != 0x7f);
+    size_t length;
+    const struct hf_span span = hf_span_of(text);
+    must(span.n > 0);
+    for (size_t i = 0; i < span.n; i += length) {
+        const unsigned control = hf_text_control(span, i, &length);
+        /* A sentence that was cut may end within a character. */
+        must(control == 0 || ((unsigned char)text[i] >= 0xc0 && span.n - i < 4));
+    }
+}
+
+static void check_plain(struct hf_span text)
+{
+    struct hf_json_error ignored;
+    char *once = hf_alloc(text.n + 1), *twice = hf_alloc(text.n + 1);
+    memcpy(once, text.p, text.n);
+    hf_config_plain(once, text.n);
+    memcpy(twice, once, text.n);
+    hf_config_plain(twice, text.n);
+    must(memcmp(once, twice, text.n) == 0);
+    for (size_t i = 0; i < text.n; i++)
+        must(once[i] == text.p[i] || (once[i] == ' ' && text.p[i] != '\n'));
+    must(!hf_json_check(text, 64, &ignored) || memcmp(once, text.p, text.n) == 0);
+    hf_free(once);
+    hf_free(twice);
 }
 
 static void check_server(struct hf_server_config *s)
@@ -92,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_span rest = { (const char *)data, size };
     const struct hf_span text = cut(&rest);
 
+    check_plain(text);
     hf_config_init(&config);
     give_options(&config, rest);
     if (hf_config_parse(&config, text, any_variable, NULL, &err)) {
@@ -103,6 +129,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(config.limits.max_depth >= 8 && config.limits.page_bytes >= 1000);
     } else {
         check_sentence(err.text);
+        must(config.mistake_count > 0 || text.n > HF_CONFIG_FILE_MAX);
+        for (size_t i = 0; i < config.mistake_count; i++)
+            check_sentence(config.mistakes[i].text);
     }
     hf_config_done(&config);
     return 0;

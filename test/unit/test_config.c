@@ -226,7 +226,7 @@ TEST(a_server_that_cannot_run_has_a_problem_and_the_others_do_not)
         { "\"command\":\"x\",\"args\":[\"a\",\"${NOPE}\"]",
           "args[1]: the variable NOPE is not set" },
         { "\"command\":\"x\",\"cwd\":\"/${NOPE}\"", "cwd: the variable NOPE is not set" },
-        { "\"command\":\"x\",\"env\":{\"K\":\"${input:key}\"}",
+        { "\"command\":\"x\",\"env\":{\"K\":\"${9}\"}",
           "env.K: only ${NAME} and ${NAME:-text} are known; a literal ${ is written $${" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

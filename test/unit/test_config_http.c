@@ -370,7 +370,7 @@ TEST(wrong_options_about_http_say_what_is_right)
         const char *option, *value, *says;
     } rows[] = {
         { "listen", "x", "--listen: it has no port; an address to listen on looks like" },
-        { "headers", "K", "--headers: the value must look like name=value" },
+        { "headers", "K", "--headers: the value must look like name: value" },
         { "headers", "K=a\nb", "--headers: the value of a header holds a line break" },
         { "headers", "Accept=s3cret", "--headers: this header is holdfast's own to set" },
         { "refused-status", "200", "--refused-status: allowed is a status from 400 to 599" },

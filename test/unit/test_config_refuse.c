@@ -15,10 +15,12 @@ static const struct {
     /* syntax */
     { "", "line 1, column 1: " },
     { "{\n \"mcpServers\": {\n  \"a\": \"b\n", "line 3, column 10: a control character" },
-    { "{\n  // x\n}", "line 2, column 3: a key in quotes is missing (JSON has no comments)" },
-    { "{} /* x */", "line 1, column 4: something follows the value (JSON has no comments)" },
-    { "{\"é\":1,\n}", "line 2, column 1: a key in quotes is missing (JSON has no comma after" },
-    { "{\"é\":[1,]}", "line 1, column 9: a value is missing (JSON has no comma after" },
+    { "{\n  /* x\n}", "line 2, column 3: a key in quotes is missing (a comment does not end" },
+    { "{ /* é */ x }", "line 1, column 11: a key in quotes is missing" },
+    { "{} # x", "line 1, column 4: something follows the value (a comment begins with //)" },
+    { "{'a':1}", "line 1, column 2: a key in quotes is missing (strings stand in double quotes)" },
+    { "{\"é\":1,,\n}", "line 1, column 8: a key in quotes is missing" },
+    { "{\"é\":[,]}", "line 1, column 7: a value is missing" },
     { "{\"a\":1}}", "line 1, column 8: something follows the value" },
     { "{\"mcpServers\":{\"a\":tru}}", "line 1, column 20: a word is none of" },
     { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested too deeply" },
@@ -370,5 +372,106 @@ TEST(two_tools_never_get_one_name)
                 "{\"holdfast\":{\"defaults\":{\"rename\":{\"a\":\"x\",\"b\":\"y\"}}},"
                 "\"mcpServers\":{\"s\":{\"rename\":{\"a\":\"y\",\"b\":\"x\"}}}}",
                 &err));
+    hf_config_done(&c);
+}
+
+/* ---- all mistakes of a file ---- */
+
+TEST(every_mistake_of_a_file_is_told_in_the_order_of_its_lines)
+{
+    static const char text[] =
+        "{ // ours\n\"mcpServers\": {\n\"a\": { \"command\": \"x\",\n"
+        "\"waitMs\": \"soon\",\n\"idelMs\": 1, },\n\"b\": 5,\n\"a\": {},\n"
+        "\"c\": { \"command\": \"x\" }, },\n\"holdfast\": {\n\"maxDepth\": 1,\n"
+        "\"log\": { \"levle\": \"info\" } } }";
+    static const char *const lines[] = {
+        "line 4: mcpServers.a.waitMs: found \"soon\"",
+        "line 5: mcpServers.a.idelMs: there is no such key; did you mean \"idleMs\"?",
+        "line 6: mcpServers.b: found a number",
+        "line 7: mcpServers: there are two servers with the name \"a\"",
+        "line 10: holdfast.maxDepth: found 1",
+        "line 11: holdfast.log.levle: there is no such key; did you mean \"level\"?",
+    };
+    const size_t count = sizeof lines / sizeof lines[0];
+    struct hf_config c;
+    struct hf_err err = { "" };
+    hf_config_init(&c);
+    REQUIRE(!parse(&c, text, &err));
+    CHECK(strstr(err.text, lines[0]) == err.text);
+    CHECK(strstr(err.text, "(and 5 more; `holdfast check FILE` tells them all)"));
+    CHECK(c.mistake_count == count);
+    for (size_t i = 0; i < count && i < c.mistake_count; i++) {
+        if (strstr(c.mistakes[i].text, lines[i]) != c.mistakes[i].text)
+            printf("# %zu: %s\n", i, c.mistakes[i].text);
+        CHECK(strstr(c.mistakes[i].text, lines[i]) == c.mistakes[i].text);
+    }
+    CHECK(c.server_count == 3 && c.servers[0].problem && c.servers[1].problem);
+    CHECK(!c.servers[2].problem && is(c.servers[2].command, "x"));
+    hf_config_done(&c);
+}
+
+TEST(a_file_full_of_mistakes_tells_a_hundred)
+{
+    struct hf_buf text;
+    struct hf_config c;
+    struct hf_err err = { "" };
+    hf_buf_init(&text, 1 << 20);
+    hf_buf_add_str(&text, "{\"mcpServers\":{\"a\":{\"command\":\"x\"");
+    for (unsigned i = 0; i < 500; i++)
+        hf_buf_add_str(&text, ",\n\"waitMS\":1");
+    hf_buf_add_str(&text, "}}}");
+    hf_config_init(&c);
+    REQUIRE(!hf_config_parse(&c, hf_buf_span(&text), fake_env, NULL, &err));
+    CHECK(c.mistake_count == 100 && strstr(c.mistakes[99].text, "line 101: "));
+    hf_config_done(&c);
+    hf_buf_done(&text);
+}
+
+TEST(comments_and_trailing_commas_are_no_mistake)
+{
+    struct hf_config c;
+    struct hf_err err = { "" };
+    hf_config_init(&c);
+    REQUIRE(parse(&c,
+                  "// mine\n{ /* all\nof them */ \"mcpServers\": { \"a\": { \"command\": \"sh\", "
+                  "\"args\": [\"-c\", \"echo //x, ]\",], }, }, }\n// end",
+                  &err));
+    CHECK(c.server_count == 1 && is(c.servers[0].args[1], "echo //x, ]"));
+    hf_config_done(&c);
+}
+
+TEST(what_only_vs_code_knows_is_told_with_what_to_write_instead)
+{
+    static const char *const rows[][2] = {
+        { "${input:key}", "env.K: ${input:…} asks a person" },
+        { "${command:x.y}", "${command:…} is run by VS Code only" },
+        { "${config:x}", "${config:…} is known to VS Code only" },
+        { "${workspaceFolder}/x", "write the path of the folder" },
+        { "${userHome}", "write ${HOME}" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[256];
+        struct hf_config c;
+        struct hf_err err = { "" };
+        (void)snprintf(text, sizeof text, IN_SERVER("\"command\":\"x\",\"env\":{\"K\":\"%s\"}"),
+                       rows[i][0]);
+        hf_config_init(&c);
+        REQUIRE(parse(&c, text, &err));
+        if (!c.servers[0].problem || !strstr(c.servers[0].problem, rows[i][1]))
+            printf("# %s: %s\n", rows[i][0], c.servers[0].problem);
+        CHECK(c.servers[0].problem && strstr(c.servers[0].problem, rows[i][1]));
+        hf_config_done(&c);
+    }
+}
+
+TEST(an_env_file_is_named_with_what_to_do_and_the_server_starts_without_it)
+{
+    struct hf_config c;
+    struct hf_err err = { "" };
+    hf_config_init(&c);
+    REQUIRE(parse(&c, IN_SERVER("\"command\":\"x\",\n\"envFile\":\".env\""), &err));
+    CHECK(!c.servers[0].problem && c.warnings[0]);
+    CHECK(strstr(c.warnings[0],
+                 "line 5: mcpServers.a.envFile: holdfast reads no such file; put its"));
     hf_config_done(&c);
 }
