@@ -49,7 +49,8 @@ HF_API bool hf_config_read(struct hf_config *config, const char *text, size_t le
                            char error[HF_ERROR_SIZE]);
 HF_API bool hf_config_read_file(struct hf_config *config, const char *path,
                                 char error[HF_ERROR_SIZE]);
-/* One server from a command line; argv ends in NULL. `name` NULL: after the command. */
+/* One server from a command line; argv ends in NULL. `name` NULL: after what the command
+ * starts, so that `npx -y @scope/server-foo` is a server-foo. */
 HF_API bool hf_config_command(struct hf_config *config, const char *name, char *const *argv,
                               char error[HF_ERROR_SIZE]);
 /* A remote server by its http or https URL. `name` NULL: after its host. */
@@ -61,7 +62,9 @@ HF_API bool hf_config_set(struct hf_config *config, const char *option, const ch
 /* One header for remote servers, "Name: value" or "Name=value"; ${VAR} in its value is replaced. */
 HF_API bool hf_config_header(struct hf_config *config, const char *header,
                              char error[HF_ERROR_SIZE]);
-HF_API bool hf_config_knows(const char *option);
+/* Whether there is such an option, and whether it means something to "run", "bridge", "stdio",
+ * "serve" or "check"; `command` NULL: to any of them. */
+HF_API bool hf_config_knows(const char *option, const char *command);
 /* Reports, one line each, what is wrong with the file, what would keep servers or the HTTP front
  * from starting, and warnings. Returns how many problems there are. Secrets are not in it. */
 HF_API size_t hf_config_check(struct hf_config *config,
@@ -71,7 +74,9 @@ HF_API size_t hf_config_server_count(const struct hf_config *config);
  */
 HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
 HF_API bool hf_config_has_tokens(const struct hf_config *config); /* else everybody may come in */
-HF_API const char *hf_options_text(void); /* every option, aligned, for --help */
+/* For --help: the options of a command, aligned, the common ones or `all`, and how many were left
+ * out. Lives until the next call. */
+HF_API const char *hf_options_text(const char *command, bool all, size_t *ret_left_out);
 
 /* The nearest of `known`, which ends in NULL, that a mistyped word can mean; NULL if none is near.
  */

@@ -128,9 +128,10 @@ bool hf_config_header(struct hf_config *config, const char *header, char error[H
     return pass(add_header(config, header, &err), &err, error);
 }
 
-bool hf_config_knows(const char *option)
+bool hf_config_knows(const char *option, const char *command)
 {
-    return hf_config_option_arity(option) >= 0;
+    const struct hf_option *row = hf_option_find_kebab(option);
+    return row && (!command || hf_option_is_of(row, hf_option_command(command)));
 }
 
 size_t hf_config_server_count(const struct hf_config *config)
@@ -258,16 +259,15 @@ bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE], char ret_ent
     return pass(made, &err, error);
 }
 
-const char *hf_options_text(void)
+const char *hf_options_text(const char *command, bool all, size_t *ret_left_out)
 {
-    static char *text; /* the same for the life of the process */
-    if (!text) {
-        struct hf_buf buf;
-        hf_buf_init(&buf, 1 << 20);
-        hf_options_help(&buf);
-        text = hf_span_dup(hf_buf_span(&buf));
-        hf_buf_done(&buf);
-    }
+    static char *text; /* of the last call */
+    struct hf_buf buf;
+    hf_buf_init(&buf, 1 << 20);
+    *ret_left_out = hf_options_help(&buf, hf_option_command(command), all);
+    hf_free(text);
+    text = hf_span_dup(hf_buf_span(&buf));
+    hf_buf_done(&buf);
     return text;
 }
 

@@ -14,6 +14,7 @@
 #include "ops/option_checks.h"
 #include "ops/option_value.h"
 #include "ops/options.h"
+#include "ops/server_name.h"
 
 struct hf_override {
     const struct hf_option *option;
@@ -150,23 +151,18 @@ struct hf_server_config *hf_config_add_server(struct hf_config *config, const ch
     return server;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 bool hf_config_add_command(struct hf_config *config, const char *name, char *const *argv,
                            struct hf_err *err)
 {
     if (!argv[0] || !*argv[0])
         return hf_fail(err, "there is no command to run");
-    if (!name)
-        name = last_part(argv[0]);
-    if (!hf_config_name_check(config, name, err))
+    char *own_name = name ? hf_strdup(name) : hf_server_name_of(argv);
+    struct hf_server_config *server = NULL;
+    if (hf_config_name_check(config, own_name, err))
+        server = hf_config_add_server(config, own_name);
+    hf_free(own_name);
+    if (!server)
         return false;
-
-    struct hf_server_config *server = hf_config_add_server(config, name);
     hf_free(server->command);
     hf_strings_free(server->args);
     server->command = hf_strdup(argv[0]);

@@ -117,7 +117,7 @@ HF_MUST_CHECK bool hf_config_option(struct hf_config *config, const char *option
 int hf_config_option_arity(const char *option);
 
 /* A server made from a command line: `holdfast run [--name N] -- CMD ARGS…`. It inherits our whole
- * environment. Without a name it gets the last part of the command's. */
+ * environment. Without a name it gets one by its command, see server_name.h. */
 HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
                                          char *const *argv, struct hf_err *err);
 

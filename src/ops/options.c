@@ -14,6 +14,16 @@ enum {
     GLOBAL = HF_WHERE_TOP | HF_WHERE_LINE,
 };
 
+/* Which commands have a row: those that start processes, that reach URLs, that have names of
+ * several servers to tell apart. */
+enum {
+    EVERY = HF_FOR_RUN | HF_FOR_BRIDGE | HF_FOR_STDIO | HF_FOR_SERVE,
+    LOCAL = HF_FOR_RUN | HF_FOR_STDIO | HF_FOR_SERVE | HF_FOR_CHECK,
+    REMOTE = HF_FOR_BRIDGE | HF_FOR_STDIO | HF_FOR_SERVE | HF_FOR_CHECK,
+    MANY = HF_FOR_STDIO | HF_FOR_SERVE | HF_FOR_CHECK,
+    FRONT = HF_FOR_SERVE | HF_FOR_CHECK,
+};
+
 #define MS_MAX    INT32_MAX /* 24 days; sums of several still fit where they are added up */
 #define COUNT_MAX 1000000
 #define BYTES_MAX (INT64_C(1) << 40)
@@ -57,52 +67,57 @@ static const struct hf_option options[] = {
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "text", .help = "its arguments" },
     { "env", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(env), .initial = "{}",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check_name = hf_check_variable_name,
-      .unit = "name=value", .help = "environment variables for it" },
+      .unit = "name=value", .help = "environment variables for it", .commands = LOCAL,
+      .common = HF_FOR_RUN },
     { "cwd", HF_WHERE_SERVER | HF_WHERE_LINE, .type = HF_OPTION_STRING, SERVER(char *, cwd),
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .unit = "directory",
-      .help = "its working directory; ours if not given" },
+      .help = "its working directory; ours if not given", .commands = LOCAL, .common = HF_FOR_RUN },
     { "url", HF_WHERE_SERVER, .type = HF_OPTION_STRING, SERVER(char *, url),
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_url, .unit = "url",
       .help = "the address of a remote server, in the place of `command`" },
     { "headers", HF_WHERE_SERVER | HF_WHERE_LINE, PAIRS(headers), .initial = "{}",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS | HF_OPTION_CASELESS,
       .check = hf_check_header_value, .check_name = hf_check_header_name, .unit = "name: value",
-      .help = "HTTP headers for a remote server" },
+      .help = "HTTP headers for a remote server", .commands = REMOTE, .common = HF_FOR_BRIDGE },
     { "transport", ANYWHERE, SERVER(enum hf_transport, settings.transport),
       CHOICES("auto", "http", "sse"), .initial = "\"auto\"", .flags = HF_OPTION_RESTARTS,
-      .help = "how a remote server speaks; auto = found out" },
+      .help = "how a remote server speaks; auto = found out", .commands = REMOTE,
+      .common = HF_FOR_BRIDGE },
     { "refusedStatus", ANYWHERE, .type = HF_OPTION_STATUSES,
       SERVER(struct hf_status_set, settings.refused_status), .min = HF_STATUS_MIN,
       .max = HF_STATUS_MAX, .initial = "[]", .unit = "status",
-      .help = "a remote server says so before it runs a call" },
+      .help = "a remote server says so before it runs a call", .commands = REMOTE },
     { "ca", ANYWHERE, .type = HF_OPTION_STRING, SERVER(char *, ca),
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_path, .unit = "file",
-      .help = "authorities that a remote server's certificate needs" },
+      .help = "authorities that a remote server's certificate needs", .commands = REMOTE,
+      .common = HF_FOR_BRIDGE },
     { "proxy", ANYWHERE, .type = HF_OPTION_STRING, SERVER(char *, proxy),
       .flags = HF_OPTION_EXPANDS | HF_OPTION_RESTARTS, .check = hf_check_proxy, .unit = "url",
-      .help = "a proxy on the way to it; \"\" = none" },
+      .help = "a proxy on the way to it; \"\" = none", .commands = REMOTE,
+      .common = HF_FOR_BRIDGE },
     { "keepAliveMs", ANYWHERE, .type = HF_OPTION_U32, SERVER(uint32_t, keep_alive_ms),
       .max = MS_MAX, .unit = "ms", .initial = "4000",
-      .help = "an idle connection to it is used again this long" },
+      .help = "an idle connection to it is used again this long", .commands = REMOTE },
     { "disabled", HF_WHERE_SERVER, .type = HF_OPTION_BOOL, SERVER(bool, disabled),
       .initial = "false", .help = "configured, but not started until enabled" },
     { "inheritEnv", ANYWHERE, .type = HF_OPTION_INHERIT, SERVER(enum hf_inherit, inherit),
       .also_at = offsetof(struct hf_server_config, inherit_globs), .initial = "false",
       .flags = HF_OPTION_RESTARTS, .unit = "glob",
-      .help = "what it gets of ours beside the usual; true = all" },
+      .help = "what it gets of ours beside the usual; true = all", .commands = LOCAL },
 
     { "start", ANYWHERE, SERVER(bool, settings.lazy), CHOICES("eager", "lazy"),
-      .initial = "\"eager\"", .help = "at once, or at the first call" },
+      .initial = "\"eager\"", .help = "at once, or at the first call",
+      .common = HF_FOR_STDIO | HF_FOR_SERVE },
     { "idleMs", MS(idle_ms, 0), .initial = "0",
-      .help = "stopped after this long without use; 0 = never" },
+      .help = "stopped after this long without use; 0 = never", .common = HF_FOR_STDIO },
     { "waitMs", MS(wait_ms, 0), .initial = "45000",
-      .help = "longest time of a call before it is sent" },
+      .help = "longest time of a call before it is sent", .common = EVERY },
     { "callTimeoutMs", MS(call_timeout_ms, 0), .initial = "0",
-      .help = "longest time of a whole call; 0 = the client decides" },
+      .help = "longest time of a whole call; 0 = the client decides", .common = EVERY },
     { "callTimeoutMaxMs", MS(call_timeout_max_ms, 0), .initial = "0",
       .help = "how far progress may extend that; 0 = not at all" },
     { "startTimeoutMs", MS(start_timeout_ms, 1), .initial = "120000",
-      .help = "longest time from start to handshake" },
+      .help = "longest time from start to handshake", .common = HF_FOR_RUN | HF_FOR_STDIO },
     { "listWaitMs", MS(list_wait_ms, 0), .initial = "10000",
       .help = "how long a list waits for servers not yet known" },
     { "askMs", MS(ask_ms, 1), .initial = "900000",
@@ -133,7 +148,7 @@ static const struct hf_option options[] = {
     { "reconnect.probeMs", MS(reconnect.probe_ms, 0), .initial = "60000",
       .help = "time between looks at one given up; 0 = none" },
     { "reconnect.waitingMaxMs", MS(reconnect.waiting_max_ms, 0), .initial = "1000",
-      .help = "at most that, for calls, if nobody listens; 0 = off" },
+      .help = "at most that, for calls, if nobody listens; 0 = off", .commands = REMOTE },
 
     { "liveness.timeoutMs", MS(liveness.timeout_ms, 1), .initial = "5000",
       .help = "time to answer a liveness check" },
@@ -143,16 +158,17 @@ static const struct hf_option options[] = {
       .help = "failed checks in a row until it is replaced" },
 
     { "closeMs", MS(close_ms, 0), .initial = "2000",
-      .help = "time to exit after its stdin was closed" },
-    { "termMs", MS(term_ms, 0), .initial = "3000", .help = "time to exit after SIGTERM" },
+      .help = "time to exit after its stdin was closed", .commands = LOCAL },
+    { "termMs", MS(term_ms, 0), .initial = "3000", .help = "time to exit after SIGTERM",
+      .commands = LOCAL },
     { "killMs", MS(kill_ms, 0), .initial = "5000",
-      .help = "how long we wait for its tree after SIGKILL" },
+      .help = "how long we wait for its tree after SIGKILL", .commands = LOCAL },
     { "eofMs", MS(eof_ms, 0), .initial = "1000",
-      .help = "reading on after exit while a child holds the pipe" },
+      .help = "reading on after exit while a child holds the pipe", .commands = LOCAL },
     { "drainMs", MS(drain_ms, 0), .initial = "10000",
       .help = "time for calls in flight when it is stopped" },
     { "stallMs", MS(stall_ms, 1), .initial = "60000",
-      .help = "a server that reads nothing this long fails a check" },
+      .help = "a server that reads nothing this long fails a check", .commands = LOCAL },
 
     { "overlap", SWITCH(overlap), .initial = "true",
       .help = "the next process starts before the old one is gone" },
@@ -174,12 +190,13 @@ static const struct hf_option options[] = {
       CHOICES("result", "error"), .initial = "\"result\"",
       .help = "how a tool's client is told that its call failed" },
     { "prefix", ANYWHERE, SERVER(enum hf_prefix, settings.prefix), CHOICES("always", "never"),
-      .initial = "\"always\"", .help = "its name goes before the names of its tools" },
+      .initial = "\"always\"", .help = "its name goes before the names of its tools",
+      .commands = MANY },
 
     { "allow", ANYWHERE, LIST(allow), .initial = "[\"*\"]", .unit = "glob",
-      .help = "its tools that clients see" },
+      .help = "its tools that clients see", .common = EVERY & ~HF_FOR_SERVE },
     { "deny", ANYWHERE, LIST(deny), .initial = "[]", .unit = "glob",
-      .help = "its tools that they do not; beats allow" },
+      .help = "its tools that they do not; beats allow", .common = EVERY & ~HF_FOR_SERVE },
     { "rename", ANYWHERE, PAIRS(rename), .initial = "{}", .flags = HF_OPTION_UNIQUE,
       .unit = "tool=name", .help = "another name for a tool" },
     { "describe", ANYWHERE, PAIRS(describe), .initial = "{}", .unit = "tool=text",
@@ -187,29 +204,32 @@ static const struct hf_option options[] = {
 
     { "listen", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.listen),
       .flags = HF_OPTION_EXPANDS, .check = hf_check_listen, .unit = "address",
-      .initial = "\"127.0.0.1:7332\"", .help = "where serve listens; also unix:PATH" },
+      .initial = "\"127.0.0.1:7332\"", .help = "where serve listens; also unix:PATH",
+      .commands = FRONT, .common = HF_FOR_SERVE },
     { "tls.cert", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.tls_cert),
       .flags = HF_OPTION_EXPANDS, .check = hf_check_path, .unit = "file",
-      .help = "the certificate chain of serve, as PEM" },
+      .help = "the certificate chain of serve, as PEM", .commands = FRONT, .common = HF_FOR_SERVE },
     { "tls.key", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, serve.tls_key),
       .flags = HF_OPTION_EXPANDS, .check = hf_check_path, .unit = "file",
-      .help = "its private key, as PEM" },
+      .help = "its private key, as PEM", .commands = FRONT, .common = HF_FOR_SERVE },
     { "tokens", HF_WHERE_TOP, .type = HF_OPTION_TOKENS, TOP(struct hf_token_config *, serve.tokens),
       .also_at = offsetof(struct hf_config, serve.token_count), .initial = "[]",
       .flags = HF_OPTION_EXPANDS, .unit = "token",
       .help = "who may use serve; made by `holdfast token`" },
     { "hosts", GLOBAL, .type = HF_OPTION_LIST, TOP(char **, serve.hosts), .initial = "[]",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_LOWER, .check = hf_check_host, .unit = "host",
-      .help = "names that serve goes by, beside its address" },
+      .help = "names that serve goes by, beside its address", .commands = FRONT,
+      .common = HF_FOR_SERVE },
     { "origins", GLOBAL, .type = HF_OPTION_LIST, TOP(char **, serve.origins), .initial = "[]",
       .flags = HF_OPTION_EXPANDS | HF_OPTION_LOWER, .check = hf_check_origin, .unit = "origin",
-      .help = "web pages that may use serve, beside its own" },
+      .help = "web pages that may use serve, beside its own", .commands = FRONT,
+      .common = HF_FOR_SERVE },
     { "sessionTtlMs", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.session_ttl_ms), .min = 1,
       .max = MS_MAX, .unit = "ms", .initial = "86400000",
-      .help = "an unused session of serve lives this long" },
+      .help = "an unused session of serve lives this long", .commands = FRONT },
     { "maxSessions", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.max_sessions), .min = 1,
-      .max = COUNT_MAX, .unit = "number", .initial = "10000",
-      .help = "sessions of serve at a time" },
+      .max = COUNT_MAX, .unit = "number", .initial = "10000", .help = "sessions of serve at a time",
+      .commands = FRONT },
 
     { "maxMessageBytes", BYTES(max_message_bytes, 1024, INT64_C(1) << 30), .initial = "67108864",
       .help = "longest message" },
@@ -225,9 +245,9 @@ static const struct hf_option options[] = {
       .help = "how long a call waits for an answer to its question" },
     { "log.level", GLOBAL, TOP(enum hf_log_level, log_level),
       CHOICES("debug", "info", "warn", "error"), .initial = "\"info\"",
-      .help = "the least important lines that are logged" },
+      .help = "the least important lines that are logged", .common = EVERY },
     { "log.format", GLOBAL, TOP(enum hf_log_format, log_format), CHOICES("text", "json"),
-      .initial = "\"text\"", .help = "how log lines look" },
+      .initial = "\"text\"", .help = "how log lines look", .common = HF_FOR_STDIO | HF_FOR_SERVE },
 };
 
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
@@ -308,6 +328,20 @@ void hf_option_kebab(const struct hf_option *option, char ret_kebab[HF_OPTION_KE
         }
     }
     ret_kebab[n] = '\0';
+}
+
+unsigned hf_option_command(const char *name)
+{
+    static const char *const names[] = { "run", "bridge", "stdio", "serve", "check" };
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1u << i;
+    return 0;
+}
+
+bool hf_option_is_of(const struct hf_option *option, unsigned command)
+{
+    return (option->where & HF_WHERE_LINE) && (!option->commands || (option->commands & command));
 }
 
 const struct hf_option *hf_option_find_kebab(const char *option)

@@ -49,6 +49,15 @@ enum hf_option_flags {
     HF_OPTION_LOWER = 16,   /* strings are kept in lower case */
 };
 
+/* bits: the commands that take options */
+enum hf_option_command {
+    HF_FOR_RUN = 1,
+    HF_FOR_BRIDGE = 2,
+    HF_FOR_STDIO = 4,
+    HF_FOR_SERVE = 8,
+    HF_FOR_CHECK = 16,
+};
+
 struct hf_option {
     const char *key;
     unsigned where, flags;
@@ -61,6 +70,8 @@ struct hf_option {
     bool (*check_name)(const char *text, struct hf_err *err);
     const char *initial; /* the default as JSON; NULL: not set */
     const char *unit;    /* "ms", "bytes", "glob": what help shows for the value */
+    unsigned commands;   /* those that have it; 0: all of them */
+    unsigned common;     /* those whose --help shows it at once */
     const char *help;
 };
 
@@ -75,6 +86,9 @@ const struct hf_option *hf_option_find_kebab(const char *option);
 /* "reconnect" if that names an object of options in that place (at the top also "defaults"), else
  * NULL. */
 const char *hf_option_group(unsigned where, struct hf_span name);
+/* The bit of a command; 0 if it takes no options. */
+unsigned hf_option_command(const char *name);
+bool hf_option_is_of(const struct hf_option *option, unsigned command);
 /* Keys of coming versions: said so instead of "no such key". */
 bool hf_option_comes_later(unsigned where, struct hf_span name);
 
@@ -88,7 +102,9 @@ void hf_option_allowed(const struct hf_option *option, struct hf_buf *out);
 
 /* ---- options_text.c ---- */
 
-void hf_options_help(struct hf_buf *out);     /* the aligned section of --help */
+/* The aligned section of a command's --help: what is common, or all of it. Returns how many options
+ * were left out. */
+size_t hf_options_help(struct hf_buf *out, unsigned command, bool all);
 void hf_options_markdown(struct hf_buf *out); /* docs/OPTIONS.md */
 
 #endif

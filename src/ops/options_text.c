@@ -46,21 +46,34 @@ static void help_row(struct hf_buf *out, const struct hf_option *o)
     hf_buf_add_char(out, '\n');
 }
 
-static void help_section(struct hf_buf *out, const char *title, bool is_top)
+static void help_section(struct hf_buf *out, const char *title, bool is_top, unsigned command)
 {
     size_t count;
     const struct hf_option *options = hf_options(&count);
     hf_buf_printf(out, "%s\n", title);
     for (size_t i = 0; i < count; i++)
-        if ((options[i].where & HF_WHERE_LINE) && !!(options[i].where & HF_WHERE_TOP) == is_top)
+        if (hf_option_is_of(&options[i], command) && !!(options[i].where & HF_WHERE_TOP) == is_top)
             help_row(out, &options[i]);
 }
 
-void hf_options_help(struct hf_buf *out)
+size_t hf_options_help(struct hf_buf *out, unsigned command, bool all)
 {
-    help_section(out, "Options for every server (the defaults in parentheses):", false);
-    hf_buf_add_char(out, '\n');
-    help_section(out, "Options for the whole process:", true);
+    size_t count, left_out = 0;
+    const struct hf_option *options = hf_options(&count);
+    for (size_t i = 0; !all && i < count; i++) {
+        if (!hf_option_is_of(&options[i], command))
+            continue;
+        if (options[i].common & command)
+            help_row(out, &options[i]);
+        else
+            left_out++;
+    }
+    if (all) {
+        help_section(out, "\nOptions for every server (the defaults in parentheses):", false,
+                     command);
+        help_section(out, "\nOptions for the whole process:", true, command);
+    }
+    return left_out;
 }
 
 /* A pipe would end the table's cell. */

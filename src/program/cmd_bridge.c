@@ -32,8 +32,10 @@ const struct command command_bridge = {
         "\n"
         "--headers 'Name: value' may be repeated; ${VAR} in its value is replaced, so that a "
         "secret\n"
-        "can stay in the environment. --name N is what the server is called in logs and errors,\n"
-        "else it is called by its host.\n",
+        "can stay in the environment. Without --name the server is called by its host.\n",
+    .example = "    holdfast bridge https://wiki.example.com/mcp \\\n"
+               "        --headers 'Authorization: Bearer ${WIKI_TOKEN}'\n",
+    .own_options = OPTION_NAME,
     .takes_options = true,
     .run = run,
 };

@@ -41,13 +41,15 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
     .name = "check",
-    .usage = "holdfast check [FILE]",
+    .usage = "holdfast check [FILE] [OPTIONS]",
     .summary = "say what is wrong with a config file",
     .help =
         "Reads FILE as `holdfast stdio` and `holdfast serve` would, and prints every error in it\n"
         "with its line, and one line for each server: ok, disabled, or why it cannot start.\n"
         "Ends with 1 if the file or one of its servers has a problem. Without FILE it is\n"
         "$XDG_CONFIG_HOME/holdfast/config.json.\n",
+    .example = "    holdfast check servers.json\n",
+    .own_options = OPTION_FILE,
     .takes_options = true,
     .run = run,
 };

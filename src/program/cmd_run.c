@@ -32,7 +32,11 @@ const struct command command_run = {
         "Starts CMD as an MCP server and stands between it and the client on stdin and stdout.\n"
         "The client keeps its connection and its tools while the server crashes and restarts;\n"
         "every call gets one truthful answer, and none is run twice. Names pass unchanged, and\n"
-        "the server gets holdfast's whole environment.\n",
+        "the server gets holdfast's whole environment. Without --name it is called by what CMD\n"
+        "starts: `npx -y @scope/server-foo` is a server-foo.\n",
+    .example = "    holdfast run -- npx -y @modelcontextprotocol/server-everything\n"
+               "    holdfast run --env TOKEN=x --wait-ms 5000 -- python3 -m my_server\n",
+    .own_options = OPTION_NAME,
     .takes_options = true,
     .run = run,
 };

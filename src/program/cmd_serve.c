@@ -89,6 +89,8 @@ const struct command command_serve = {
         "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
         "touches only what changed; SIGTERM and SIGINT end it once the calls in flight are\n"
         "answered, a second one at once.\n",
+    .example = "    holdfast serve -c servers.json --listen 127.0.0.1:8080\n",
+    .own_options = OPTION_FILE,
     .takes_options = true,
     .run = run,
 };

@@ -20,6 +20,8 @@ const struct command command_stdio = {
         "stdin and stdout under names like server__tool. One server's trouble is not another's.\n"
         "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
         "touches only what changed.\n",
+    .example = "    holdfast stdio -c servers.json --start lazy\n",
+    .own_options = OPTION_FILE,
     .takes_options = true,
     .run = run,
 };

@@ -46,5 +46,8 @@ const struct command command_token = {
         "Makes a random token and prints it once, with the entry for the config file that lets\n"
         "it in. The file holds only its hash. In the entry, \"servers\": [\"pay*\"] narrows the\n"
         "token to some servers, \"allow\" and \"deny\" to some of their tools, as server__tool.\n",
+    .example = "    holdfast token --name ci\n",
+    .own_options =
+        "  --name <name>                         what the client is called in logs and metrics\n",
     .run = run,
 };

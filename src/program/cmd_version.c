@@ -19,5 +19,6 @@ const struct command command_version = {
     .usage = "holdfast version",
     .summary = "print the version",
     .help = "Prints the program's name and version on one line.\n",
+    .example = "    holdfast version\n",
     .run = run,
 };

@@ -11,10 +11,17 @@
 
 enum { EXIT_WELL = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* Lines of --help, aligned with those of the option table. */
+#define OPTION_FILE "  -c, --config <file>                   the config file\n"
+#define OPTION_NAME                                                                                \
+    "  --name <name>                         what the server is called in logs and errors\n"
+
 struct command {
     const char *name, *usage, *summary;
-    const char *help;   /* paragraphs printed under the usage by `holdfast NAME --help` */
-    bool takes_options; /* then --help lists them too */
+    const char *help;        /* paragraphs printed under the usage by `holdfast NAME --help` */
+    const char *example;     /* lines to type, each indented by four */
+    const char *own_options; /* lines for options that are no keys of the file; NULL: none */
+    bool takes_options;      /* those that are; `--help` lists the common ones, `--help all` each */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 

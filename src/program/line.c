@@ -19,7 +19,21 @@ static bool is_known(const char *option)
     for (size_t i = 0; own_options[i]; i++)
         if (!strcmp(own_options[i], option))
             return true;
-    return hf_config_knows(option + 2);
+    return hf_config_knows(option + 2, NULL);
+}
+
+/* An option of the file's that means nothing to this command is no option of it. */
+static bool is_of_command(const char *who, const char *option)
+{
+    static const char *const others[] = { "run", "bridge", "stdio", "serve" };
+    if (!hf_config_knows(option + 2, NULL) || hf_config_knows(option + 2, who))
+        return true;
+    fprintf(stderr, "holdfast %s: it has no %s, which is for", who, option);
+    for (size_t i = 0, n = 0; i < sizeof others / sizeof others[0]; i++)
+        if (hf_config_knows(option + 2, others[i]))
+            fprintf(stderr, "%s `holdfast %s`", n++ ? " and" : "", others[i]);
+    fprintf(stderr, "\n");
+    return false;
 }
 
 static void say_unknown(const char *who, const char *option)
@@ -50,6 +64,8 @@ static int read_option(struct line *line, const char *who, char **argv)
         say_unknown(who, option);
         return 0;
     }
+    if (!is_of_command(who, option))
+        return 0;
     if (!value) {
         complain(who, "there is no value after ", option);
         return 0;

@@ -20,22 +20,41 @@ static void print_overview(FILE *to)
 {
     fprintf(to,
             "holdfast keeps MCP servers connected and gives every tool call one truthful answer.\n"
-            "\nUsage:\n");
+            "\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(to, "  %-44s %s\n", commands[i]->usage, commands[i]->summary);
-    fprintf(to, "\n`holdfast COMMAND --help` tells more about one of them.\n");
+        fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "\nIn front of one server:  holdfast run -- npx -y @scope/some-server\n"
+                "`holdfast COMMAND --help` tells more about one of them.\n");
+}
+
+static int print_help(const struct command *command, bool all)
+{
+    size_t left_out = 0;
+    printf("%s\n    %s\n\n%s\nExample:\n%s", command->usage, command->summary, command->help,
+           command->example);
+    const char *options =
+        command->takes_options ? hf_options_text(command->name, all, &left_out) : "";
+    if (command->own_options || *options)
+        printf("\nOptions:\n%s%s", command->own_options ? command->own_options : "", options);
+    if (left_out)
+        printf("\n`holdfast %s --help all` lists %zu more.\n", command->name, left_out);
+    return fflush(stdout) == 0 ? EXIT_WELL : EXIT_FAILED;
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            printf("%s\n    %s\n\n%s", command->usage, command->summary, command->help);
-            if (command->takes_options)
-                printf("\n%s", hf_options_text());
-            return EXIT_WELL;
-        }
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return print_help(command, argv[i + 1] && !strcmp(argv[i + 1], "all"));
     return command->run(argc, argv);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
 }
 
 /* A descriptor that we open must never become somebody's stdin, stdout or stderr by accident. */
@@ -55,14 +74,16 @@ int main(int argc, char **argv)
         print_overview(stderr);
         return EXIT_USAGE;
     }
+    const struct command *command = find_command(argc > 2 ? argv[2] : "");
+    if (asks_for_help(argv[1]) && command)
+        return print_help(command, argc > 3 && !strcmp(argv[3], "all"));
     if (asks_for_help(argv[1])) {
         print_overview(stdout);
         return EXIT_WELL;
     }
-    const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(commands[i]->name, name))
-            return run_command(commands[i], argc - 1, argv + 1);
+    command = find_command(!strcmp(argv[1], "--version") ? "version" : argv[1]);
+    if (command)
+        return run_command(command, argc - 1, argv + 1);
     const char *names[COMMAND_COUNT + 1] = { NULL };
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->name;

@@ -5,7 +5,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { Server, assertOurError, command, scratch, textOf, until } from './harness.mjs';
+import { HOLDFAST, Holdfast, Server, assertOurError, command, scratch, textOf, until } from './harness.mjs';
 import { Gateway, bridge, httpServer, serve, writeConfig } from './http_harness.mjs';
 
 const token = (name, more = {}) => {
@@ -164,4 +164,55 @@ test('bridge_says_what_is_wrong_with_its_command_line', async () => {
     assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
     assert.match(done.stderr, says);
   }
+});
+
+// ---- help ----
+
+test('help_of_each_command_says_what_it_does_with_an_example_and_its_common_options', async () => {
+  const rows = { run: ['--env', '--headers'], bridge: ['--headers', '--env'], stdio: ['--config', '--listen'], serve: ['--listen', '--relist-ms'], check: ['--config', '--listen'], token: ['--name', '--wait-ms'], version: [undefined, '--wait-ms'] };
+  const overview = await command(['--help']);
+  for (const [name, [has, lacks]] of Object.entries(rows)) {
+    assert.equal(overview.stdout.match(new RegExp(`^  ${name} +\\w`, 'gm'))?.length, 1, overview.stdout);
+    const done = await command([name, '--help']);
+    assert.equal(done.code, 0);
+    assert.match(done.stdout, new RegExp(`^holdfast ${name}`));
+    assert.match(done.stdout, new RegExp(`\nExample:\n    holdfast ${name}`));
+    assert.ok(!has || done.stdout.includes(`${has} `), done.stdout);
+    assert.ok(!done.stdout.includes(`\n  ${lacks} `), done.stdout);
+    assert.ok((done.stdout.match(/^ {2}-/gm) ?? []).length <= 11, done.stdout);
+    assert.ok(done.stdout.split('\n').every((line) => line.length <= 100), done.stdout);
+    assert.deepEqual(await command(['help', name]), done);
+  }
+});
+
+test('help_all_lists_every_option_that_the_command_has_and_no_other', async () => {
+  const options = async (name) => new Set((await command([name, '--help', 'all'])).stdout.match(/(?<=^ {2})--[a-z-]+/gm));
+  const [run, bridge, serve] = [await options('run'), await options('bridge'), await options('serve')];
+  assert.ok(serve.size > 60 && run.size > 40 && bridge.size > 40);
+  for (const option of [...run, ...bridge]) assert.ok(serve.has(option) || option === '--name', option);
+  assert.ok(run.has('--term-ms') && !bridge.has('--term-ms') && bridge.has('--ca') && !run.has('--ca') && !run.has('--listen'));
+});
+
+test('an_option_that_a_command_does_not_have_is_refused_with_those_that_do', async () => {
+  const rows = [[['run', '--listen', 'x', '--', 'true'], /holdfast run: it has no --listen, which is for `holdfast serve`/],
+    [['run', '--headers', 'A: b', '--', 'true'], /it has no --headers, which is for `holdfast bridge` and `holdfast stdio` and `holdfast serve`/],
+    [['bridge', '--cwd', '/', 'http://x'], /it has no --cwd, which is for `holdfast run`/]];
+  for (const [args, says] of rows) {
+    const done = await command(args);
+    assert.equal(done.code, 2, done.stderr);
+    assert.match(done.stderr, says);
+  }
+});
+
+test('a_server_is_called_by_what_its_launcher_starts', async (t) => {
+  const dir = scratch();
+  const server = new Server(dir, 'weather');
+  fs.mkdirSync(path.join(dir, 'weather/build'), { recursive: true });
+  fs.writeFileSync(path.join(dir, 'weather/build/index.sh'), `exec "$@"\n`);
+  fs.symlinkSync('/bin/sh', path.join(dir, 'node'));
+  const hf = new Holdfast(t, dir, { weather: server }, HOLDFAST, ['run', '--', path.join(dir, 'node'), 'weather/build/index.sh', server.command, ...server.args], {});
+  await hf.initialize();
+  await hf.tools();
+  await hf.waitForStderr(/ server=weather /);
+  await hf.finish();
 });

@@ -175,7 +175,7 @@ test('kills_in_quick_succession_never_leave_two_processes', async (t) => {
 });
 
 test('help_of_every_command_names_the_options', async () => {
-  for (const args of [['run', '--help'], ['stdio', '--help'], ['check', '--help']]) {
+  for (const args of [['run', '--help'], ['stdio', '--help'], ['check', '--help', 'all']]) {
     const done = await command(args, { program: HOLDFAST });
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, /--wait-ms/, args.join(' '));

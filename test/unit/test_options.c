@@ -164,7 +164,7 @@ TEST(help_has_an_aligned_line_for_every_option)
     const struct hf_option *rows = hf_options(&count);
     struct hf_buf out;
     hf_buf_init(&out, 1 << 20);
-    hf_options_help(&out);
+    CHECK(hf_options_help(&out, HF_FOR_SERVE, true) == 0);
     const struct hf_span text = hf_buf_span(&out);
     for (size_t i = 0; i < count; i++) {
         char kebab[HF_OPTION_KEBAB_MAX], line[80];
@@ -183,6 +183,35 @@ TEST(help_has_an_aligned_line_for_every_option)
         CHECK(strncmp(at, "  --", 4) != 0 || (at[39] == ' ' && at[40] != ' '));
     }
     hf_buf_done(&out);
+}
+
+TEST(help_of_a_command_has_about_ten_lines_and_only_what_it_has)
+{
+    static const struct {
+        const char *name, *has, *lacks;
+    } rows[] = {
+        { "run", "--env ", "--headers " },    { "run", "--cwd ", "--listen " },
+        { "bridge", "--headers ", "--env " }, { "bridge", "--ca ", "--term-ms " },
+        { "stdio", "--start ", "--listen " }, { "serve", "--listen ", "--relist-ms " },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const unsigned command = hf_option_command(rows[i].name);
+        struct hf_buf some, all;
+        hf_buf_init(&some, 1 << 20);
+        hf_buf_init(&all, 1 << 20);
+        const size_t left_out = hf_options_help(&some, command, false);
+        CHECK(hf_options_help(&all, command, true) == 0);
+        size_t lines = 0;
+        for (size_t k = 0; k < hf_buf_len(&some); k++)
+            lines += hf_buf_span(&some).p[k] == '\n';
+        CHECK(lines >= 8 && lines <= 10 && left_out > 20);
+        CHECK(mentions(hf_buf_span(&some), rows[i].has));
+        CHECK(!mentions(hf_buf_span(&some), rows[i].lacks));
+        CHECK(mentions(hf_buf_span(&all), rows[i].lacks) == (command == HF_FOR_SERVE));
+        hf_buf_done(&some);
+        hf_buf_done(&all);
+    }
+    CHECK(hf_option_command("token") == 0);
 }
 
 TEST(the_page_has_a_row_for_every_key)
