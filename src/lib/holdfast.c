@@ -14,7 +14,7 @@
 #include "io/random.h"
 #include "io/shell.h"
 #include "lib/door.h"
-#include "ops/log.h"
+#include "lib/log_door.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
 /* Above the largest message that the options allow, with our id in it. */
@@ -24,9 +24,7 @@ struct hf {
     struct hf_shell shell; /* first: the shell is the hf */
     struct hf_alarm alarm; /* the engine's */
     struct hf_limits limits;
-    enum hf_log_level log_level;
-    enum hf_log_format log_format;
-    struct hf_log *log;
+    struct hf_log_door log;
     struct hf_link clients;
     struct hf_stdio_front *front;
     struct hf_http_front *http_front;
@@ -46,22 +44,10 @@ struct hf_client {
 
 /* ---- performing effects ---- */
 
-static void log_note(struct hf *hf, const struct hf_note *note)
-{
-    static const enum hf_log_level levels[] = { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN,
-                                                HF_LOG_ERROR };
-    hf_log_line(hf->log, levels[note->level], note->server, note->generation, note->text);
-}
-
 static void on_server_stderr(void *context, struct hf_runtime *runtime, struct hf_span line)
 {
     struct hf *hf = context;
-    const struct hf_server_config *config = hf_server_shell(hf_runtime_server(runtime));
-    char text[1200];
-    const int n =
-        snprintf(text, sizeof text, "stderr: %.*s", (int)(line.n < 1000 ? line.n : 1000), line.p);
-    hf_log_line(hf->log, HF_LOG_INFO, hf_span_of(config->name), hf_runtime_generation(runtime),
-                (struct hf_span) { text, (size_t)n });
+    hf_log_door_stderr(&hf->log, runtime, line);
 }
 
 static void send_to_client(struct hf_sink *sink, const struct hf_effect *effect)
@@ -120,7 +106,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         sink->send(sink, effect);
         break;
     }
-    case HF_DO_NOTE: log_note(hf, &effect->note); break;
+    case HF_DO_NOTE: hf_log_door_note(&hf->log, &effect->note); break;
     case HF_DO_ASK_LEAVE: break; /* no seam is in use */
     case HF_DO_FORGET_SERVER: {
         struct hf_server_config *config = hf_server_shell(effect->server);
@@ -224,8 +210,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     }
     struct hf *hf = hf_new(struct hf);
     hf->limits = config->limits;
-    hf->log_level = config->log_level;
-    hf->log_format = config->log_format;
+    hf_log_door_init(&hf->log, loop, config);
     hf->shell.loop = loop;
     hf_random(&seed, sizeof seed);
     hf_random(secret, sizeof secret);
@@ -288,23 +273,23 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
             add_server(hf, &config->servers[i]);
     }
     if (hf->http_front && !hf_http_front_admit(hf->http_front, hf_door_access(config)))
-        hf_log_line(hf->log, HF_LOG_ERROR, HF_SPAN(""), 0,
-                    HF_SPAN("tokens_kept reason=\"other machines can reach us, and in the new file "
-                            "there are no tokens\""));
+        hf_log_door_write(
+            &hf->log, &(struct hf_log_entry) {
+                          .level = HF_LOG_ERROR,
+                          .event = HF_SPAN("tokens_kept"),
+                          .sentence = HF_SPAN("the tokens of before stay: other machines can reach "
+                                              "us, and in the new file there are no tokens"),
+                      });
     hf_shell_pump(&hf->shell);
 }
 
 bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE])
 {
     struct hf_err err;
-    struct hf_log *log = hf_log_new(fd, hf->log_level, hf->log_format, &err);
-    if (!log) {
+    const bool opened = hf_log_door_open(&hf->log, fd, &err);
+    if (!opened)
         (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
-        return false;
-    }
-    hf_log_free(hf->log);
-    hf->log = log;
-    return true;
+    return opened;
 }
 
 void hf_stop(struct hf *hf)
@@ -383,8 +368,8 @@ void hf_close(struct hf *hf)
     hf_engine_free(hf->shell.engine);
     hf_alarm_set(&hf->alarm, 0);
     reap_guards(hf->shell.loop);
+    hf_log_door_done(&hf->log);
     hf_loop_free(hf->shell.loop);
-    hf_log_free(hf->log);
     hf_free(hf);
 }
 

@@ -1,19 +1,34 @@
 /* log.c - see log.h. */
 #include "ops/log.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include "base/buf.h"
 #include "io/stream.h"
+#include "ops/config_text.h"
 #include "wire/json.h"
 
-enum { LINE_MAX_BYTES = 16 * 1024 };
+/* A sentence and its fields say the same twice, and an escape has six bytes for one. */
+enum { WORDS_MAX = 2048, FIELDS_MAX = 16, LINE_MAX_BYTES = 8 * WORDS_MAX * (2 + FIELDS_MAX) };
+enum { KINDS_MAX = 64, EVENT_MAX = 32, SERVER_MAX = 128 };
+
+struct kind { /* of line, in its window */
+    char server[SERVER_MAX], event[EVENT_MAX];
+    size_t server_n, event_n;
+    enum hf_log_level level;
+    uint64_t since_ms;
+    unsigned told, held;
+};
 
 struct hf_log {
     struct hf_stream *out;
     enum hf_log_level level;
     enum hf_log_format format;
-    struct hf_buf line;
+    struct hf_buf draft, line;
     uint64_t lost;
+    bool is_torn; /* only the beginning of the last line could be written */
+    struct kind kinds[KINDS_MAX];
+    size_t kind_count;
 };
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
@@ -28,18 +43,12 @@ struct hf_log *hf_log_new(int fd, enum hf_log_level level, enum hf_log_format fo
     log->out = out;
     log->level = level;
     log->format = format;
+    hf_buf_init(&log->draft, LINE_MAX_BYTES);
     hf_buf_init(&log->line, LINE_MAX_BYTES);
     return log;
 }
 
-void hf_log_free(struct hf_log *log)
-{
-    if (!log)
-        return;
-    hf_stream_close(log->out);
-    hf_buf_done(&log->line);
-    hf_free(log);
-}
+/* ---- a line ---- */
 
 static void add_time(struct hf_buf *out)
 {
@@ -52,71 +61,213 @@ static void add_time(struct hf_buf *out)
                   now.tv_nsec / 1000000);
 }
 
-/* A terminal must not obey what a server printed. */
-static void add_escaped(struct hf_buf *out, struct hf_span text)
+static struct hf_span cut(struct hf_span words, size_t most)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        const unsigned char c = (unsigned char)text.p[i];
-        if (c < 0x20 || c == 0x7f)
-            hf_buf_printf(out, "\\x%02x", c);
-        else
-            hf_buf_add_char(out, (char)c);
-    }
+    return (struct hf_span) { words.p, words.n < most ? words.n : most };
 }
 
-static void add_text_line(struct hf_buf *out, enum hf_log_level level, struct hf_span server,
-                          uint64_t generation, struct hf_span text)
+static struct hf_span bounded(struct hf_span words)
 {
+    return cut(words, WORDS_MAX);
+}
+
+static void add_text_line(struct hf_log *log, const struct hf_log_entry *entry)
+{
+    struct hf_buf *out = &log->line;
     add_time(out);
-    hf_buf_printf(out, " %s", level_names[level]);
-    if (server.n) {
+    hf_buf_printf(out, " %s", level_names[entry->level]);
+    if (entry->server.n) {
         hf_buf_add_str(out, " server=");
-        add_escaped(out, server);
+        hf_text_add_escaped(out, bounded(entry->server));
     }
-    if (generation)
-        hf_buf_printf(out, " generation=%llu", (unsigned long long)generation);
+    if (entry->generation)
+        hf_buf_printf(out, " generation=%" PRIu64, entry->generation);
     hf_buf_add_char(out, ' ');
-    add_escaped(out, text);
+    hf_text_add_escaped(out, bounded(entry->sentence));
+    if (log->lost)
+        hf_buf_printf(out, " (%" PRIu64 " lines before it were lost)", log->lost);
 }
 
-static void add_json_line(struct hf_buf *out, enum hf_log_level level, struct hf_span server,
-                          uint64_t generation, struct hf_span text)
+static bool is_taken(const struct hf_log_entry *entry, size_t at)
 {
+    static const char *const ours[] = { "time",       "level",   "event", "server",
+                                        "generation", "message", "lost" };
+    const struct hf_span key = entry->fields[at].key;
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (hf_span_is(key, ours[i]))
+            return true;
+    for (size_t i = 0; i < at; i++)
+        if (hf_span_eq(key, entry->fields[i].key))
+            return true;
+    return false;
+}
+
+static void add_field(struct hf_buf *out, const struct hf_log_field *field)
+{
+    hf_buf_add_char(out, ',');
+    hf_json_add_string(out, cut(field->key, EVENT_MAX));
+    hf_buf_add_char(out, ':');
+    if (field->type == HF_LOG_NUMBER)
+        hf_buf_printf(out, "%" PRId64, field->number);
+    else
+        hf_json_add_string(out, bounded(field->words));
+}
+
+static void draft_json_line(struct hf_log *log, const struct hf_log_entry *entry)
+{
+    struct hf_buf *out = &log->draft;
     hf_buf_add_str(out, "{\"time\":\"");
     add_time(out);
-    hf_buf_printf(out, "\",\"level\":\"%s\"", level_names[level]);
-    if (server.n) {
+    hf_buf_printf(out, "\",\"level\":\"%s\"", level_names[entry->level]);
+    hf_json_add_key(out, "event");
+    hf_json_add_string(out, cut(entry->event, EVENT_MAX));
+    if (entry->server.n) {
         hf_json_add_key(out, "server");
-        hf_json_add_string(out, server);
+        hf_json_add_string(out, bounded(entry->server));
     }
-    if (generation)
-        hf_buf_printf(out, ",\"generation\":%llu", (unsigned long long)generation);
+    if (entry->generation)
+        hf_buf_printf(out, ",\"generation\":%" PRIu64, entry->generation);
+    for (size_t i = 0; i < entry->field_count && i < FIELDS_MAX; i++)
+        if (!is_taken(entry, i))
+            add_field(out, &entry->fields[i]);
     hf_json_add_key(out, "message");
-    hf_json_add_string(out, text);
+    hf_json_add_string(out, bounded(entry->sentence));
+    if (log->lost)
+        hf_buf_printf(out, ",\"lost\":%" PRIu64, log->lost);
     hf_buf_add_char(out, '}');
 }
 
-void hf_log_line(struct hf_log *log, enum hf_log_level level, struct hf_span server,
-                 uint64_t generation, struct hf_span text)
+/* What JSON lets stand in a string and a terminal obeys. Outside strings there is none of it. */
+static void add_json_line(struct hf_log *log, const struct hf_log_entry *entry)
 {
-    if (!log || level < log->level)
-        return;
-    if (text.n > LINE_MAX_BYTES / 8) /* escapes may grow it sixfold */
-        text.n = LINE_MAX_BYTES / 8;
+    hf_buf_clear(&log->draft);
+    draft_json_line(log, entry);
+    const struct hf_span draft = hf_buf_span(&log->draft);
+    for (size_t i = 0, length; i < draft.n; i += length) {
+        const unsigned code = hf_text_control(draft, i, &length);
+        if (code)
+            hf_buf_printf(&log->line, "\\u%04x", code);
+        else
+            hf_buf_add(&log->line, (struct hf_span) { draft.p + i, length });
+    }
+}
+
+static void print(struct hf_log *log, const struct hf_log_entry *entry)
+{
     hf_buf_clear(&log->line);
+    if (log->is_torn)
+        hf_buf_add_char(&log->line, '\n');
     if (log->format == HF_LOG_JSON)
-        add_json_line(&log->line, level, server, generation, text);
+        add_json_line(log, entry);
     else
-        add_text_line(&log->line, level, server, generation, text);
-    if (log->lost && log->format == HF_LOG_TEXT)
-        hf_buf_printf(&log->line, " (%llu lines before it were lost)",
-                      (unsigned long long)log->lost);
+        add_text_line(log, entry);
     hf_buf_add_char(&log->line, '\n');
     const struct hf_span line = hf_buf_span(&log->line);
     const struct iovec part = { (void *)(uintptr_t)line.p, line.n };
     size_t written = 0;
-    if (hf_stream_writev(log->out, &part, 1, &written) == HF_IO_DONE)
-        log->lost = 0;
-    else
+    if (hf_stream_writev(log->out, &part, 1, &written) != HF_IO_DONE) {
         log->lost++;
+        return;
+    }
+    log->is_torn = written < line.n;
+    log->lost = log->is_torn ? 1 : 0;
+}
+
+/* ---- floods ---- */
+
+static void tell_held(struct hf_log *log, struct kind *kind)
+{
+    char sentence[120];
+    const struct hf_span event = { kind->event, kind->event_n };
+    const struct hf_log_field fields[] = {
+        { .key = HF_SPAN("of"), .words = event },
+        { .key = HF_SPAN("count"), .type = HF_LOG_NUMBER, .number = kind->held },
+    };
+    if (kind->held == 0)
+        return;
+    (void)snprintf(sentence, sizeof sentence, "… and %u more like it (%.*s) in the last %d s",
+                   kind->held, HF_FMT(event), HF_LOG_FLOOD_MS / 1000);
+    print(log, &(struct hf_log_entry) {
+                   .level = kind->level,
+                   .event = HF_SPAN("more"),
+                   .server = { kind->server, kind->server_n },
+                   .fields = fields,
+                   .field_count = sizeof fields / sizeof fields[0],
+                   .sentence = hf_span_of(sentence),
+               });
+    kind->held = 0;
+}
+
+/* The kind of an entry; a new one takes the place of the one whose window is oldest. */
+static struct kind *find_kind(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms)
+{
+    const struct hf_span server = cut(entry->server, SERVER_MAX);
+    const struct hf_span event = cut(entry->event, EVENT_MAX);
+    struct kind *oldest = log->kinds;
+    for (struct kind *kind = log->kinds; kind < log->kinds + log->kind_count; kind++) {
+        if (hf_span_eq(event, (struct hf_span) { kind->event, kind->event_n }) &&
+            hf_span_eq(server, (struct hf_span) { kind->server, kind->server_n }))
+            return kind;
+        if (kind->since_ms < oldest->since_ms)
+            oldest = kind;
+    }
+    struct kind *kind = log->kind_count < KINDS_MAX ? &log->kinds[log->kind_count++] : oldest;
+    tell_held(log, kind);
+    *kind = (struct kind) { .server_n = server.n, .event_n = event.n, .since_ms = now_ms };
+    if (server.n)
+        memcpy(kind->server, server.p, server.n);
+    if (event.n)
+        memcpy(kind->event, event.p, event.n);
+    return kind;
+}
+
+void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms)
+{
+    if (!log || entry->level < log->level)
+        return;
+    if (log->level == HF_LOG_DEBUG) {
+        print(log, entry);
+        return;
+    }
+    struct kind *kind = find_kind(log, entry, now_ms);
+    if (now_ms - kind->since_ms >= HF_LOG_FLOOD_MS) {
+        tell_held(log, kind);
+        kind->told = 0;
+        kind->since_ms = now_ms;
+    }
+    if (kind->told == HF_LOG_FLOOD_LINES) {
+        kind->level = kind->held++ && kind->level > entry->level ? kind->level : entry->level;
+        return;
+    }
+    kind->told++;
+    print(log, entry);
+}
+
+uint64_t hf_log_review(struct hf_log *log, uint64_t now_ms)
+{
+    uint64_t next_ms = 0;
+    for (size_t i = 0; log && i < log->kind_count; i++) {
+        struct kind *kind = &log->kinds[i];
+        const uint64_t due_ms = kind->since_ms + HF_LOG_FLOOD_MS;
+        if (kind->held && now_ms >= due_ms) {
+            tell_held(log, kind);
+            kind->told = 0;
+            kind->since_ms = now_ms;
+        } else if (kind->held && (next_ms == 0 || due_ms < next_ms)) {
+            next_ms = due_ms;
+        }
+    }
+    return next_ms;
+}
+
+void hf_log_free(struct hf_log *log)
+{
+    if (!log)
+        return;
+    for (size_t i = 0; i < log->kind_count; i++)
+        tell_held(log, &log->kinds[i]);
+    hf_stream_close(log->out);
+    hf_buf_done(&log->draft);
+    hf_buf_done(&log->line);
+    hf_free(log);
 }

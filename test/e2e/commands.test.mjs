@@ -216,3 +216,25 @@ test('a_server_is_called_by_what_its_launcher_starts', async (t) => {
   await hf.waitForStderr(/ server=weather /);
   await hf.finish();
 });
+
+// ---- logs ----
+
+test('a_json_log_has_fields_and_a_flood_on_stderr_is_summed_up', async (t) => {
+  const dir = scratch();
+  const server = new Server(dir, 'loud');
+  const script = 'i=0; while [ $i -lt 300 ]; do printf "\\033[1mline %s\\302\\2331m\\n" $i >&2; i=$((i+1)); done; exec "$@"';
+  const hf = new Holdfast(t, dir, { loud: server }, HOLDFAST, ['run', '--name', 'loud', '--log-format', 'json', '--', 'sh', '-c', script, 'sh', server.command, ...server.args], {});
+  await hf.initialize();
+  await hf.tools();
+  await hf.finish();
+  const entries = hf.stderr.trim().split('\n').map((line) => JSON.parse(line));
+  assert.ok(entries.every((e) => e.time && e.level && e.event && e.message), hf.stderr);
+  assert.equal(typeof entries.find((e) => e.event === 'started').pid, 'number');
+  assert.ok(entries.some((e) => e.event === 'state' && e.server === 'loud' && e.to === 'connected'));
+  const told = entries.filter((e) => e.event === 'stderr');
+  assert.equal(told.length, 100);
+  assert.equal(told[0].line, '\u001b[1mline 0\u009b1m');
+  const more = entries.find((e) => e.event === 'more');
+  assert.deepEqual([more.of, more.count, more.server], ['stderr', 200, 'loud']);
+  assert.doesNotMatch(hf.stderr, /[\u001b\u0080-\u009f]/);
+});

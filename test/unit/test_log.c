@@ -1,0 +1,216 @@
+/* test_log.c - lines of the log: their two forms, what is escaped in them, and floods. */
+#include "ops/log.h"
+#include <fcntl.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "test.h"
+#include "wire/json.h"
+
+struct world {
+    int fds[2];
+    struct hf_log *log;
+    char text[1 << 16];
+};
+
+static void open_log(struct world *w, enum hf_log_level level, enum hf_log_format format)
+{
+    struct hf_err err;
+    REQUIRE(pipe2(w->fds, O_CLOEXEC | O_NONBLOCK) == 0);
+    w->log = hf_log_new(w->fds[1], level, format, &err);
+    REQUIRE(w->log);
+}
+
+/* What was written since the last look. */
+static const char *read_log(struct world *w)
+{
+    const ssize_t n = read(w->fds[0], w->text, sizeof w->text - 1);
+    w->text[n > 0 ? n : 0] = '\0';
+    return w->text;
+}
+
+static void close_log(struct world *w)
+{
+    hf_log_free(w->log);
+    close(w->fds[0]);
+    close(w->fds[1]);
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+static void note(struct world *w, const char *server, const char *text, uint64_t now_ms)
+{
+    hf_log_note(w->log, HF_LOG_INFO, hf_span_of(server), 3, hf_span_of(text), now_ms);
+}
+
+TEST(a_text_line_has_time_level_server_and_the_sentence)
+{
+    static struct world w;
+    open_log(&w, HF_LOG_INFO, HF_LOG_TEXT);
+    note(&w, "pay", "connected tools=4", 1);
+    const char *line = read_log(&w);
+    CHECK(strlen(line) > 24 && line[4] == '-' && line[23] == 'Z');
+    CHECK(strcmp(line + 24, " info server=pay generation=3 connected tools=4\n") == 0);
+    hf_log_note(w.log, HF_LOG_DEBUG, HF_SPAN(""), 0, HF_SPAN("hidden"), 1);
+    CHECK(!*read_log(&w));
+    close_log(&w);
+}
+
+TEST(the_pairs_of_a_note_are_fields_of_a_json_line)
+{
+    static const struct {
+        const char *note, *members;
+    } rows[] = {
+        { "state from=connecting to=connected on=ready",
+          "\"event\":\"state\",\"server\":\"pay\",\"generation\":3,\"from\":\"connecting\","
+          "\"to\":\"connected\",\"on\":\"ready\",\"message\":" },
+        { "started pid=4711", "\"generation\":3,\"pid\":4711,\"message\":\"started pid=4711\"}" },
+        { "exited reason=\"killed by signal 9\"", "\"reason\":\"killed by signal 9\",\"message\"" },
+        { "failed reason=\"exit 1\" stderr=\"it said \"x\" level=1\"",
+          "\"reason\":\"exit 1\",\"stderr\":\"it said \\\"x\\\" level=1\",\"message\"" },
+        { "list_failed method=tools/list the last one=stays",
+          "\"method\":\"tools/list\",\"message\":" },
+        { "server_log data={\"a\": 1} pid=1", "\"data\":\"{\\\"a\\\": 1} pid=1\",\"message\"" },
+        { "noise on its stdout", "\"event\":\"noise\",\"server\":\"pay\",\"generation\":3,\"mess" },
+        { "odd level=1 x=1 x=2 server=b", "\"generation\":3,\"x\":1,\"message\"" },
+        { "big n=123456789012345678901", "\"n\":\"123456789012345678901\"" },
+        { "empty a= b=\"\" c=\"", "\"a\":\"\",\"b\":\"\",\"c\":\"\",\"message\"" },
+        { "", "\"event\":\"note\",\"server\":\"pay\",\"generation\":3,\"message\":\"\"}" },
+        { "?", "\"event\":\"note\"" },
+    };
+    static struct world w;
+    open_log(&w, HF_LOG_INFO, HF_LOG_JSON);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hf_json_error error;
+        note(&w, "pay", rows[i].note, 1);
+        const char *line = read_log(&w);
+        if (!strstr(line, rows[i].members))
+            printf("# %s\n# %s", rows[i].note, line);
+        CHECK(strstr(line, rows[i].members));
+        CHECK(hf_json_check((struct hf_span) { line, strlen(line) - 1 }, 8, &error));
+    }
+    close_log(&w);
+}
+
+TEST(what_a_terminal_obeys_is_escaped_in_both_forms)
+{
+    static const struct {
+        const char *said, *text, *json;
+    } rows[] = {
+        { "\x1b[2J", "\\x1b[2J", "\\u001b[2J" },
+        { "a\nb\x7f", "a\\x0ab\\x7f", "a\\nb\\u007f" },
+        { "\xc2\x80 \xc2\x9b[1m \xc2\x9f \xc2\xa0", "\\u0080 \\u009b[1m \\u009f \xc2\xa0",
+          "\\u0080 \\u009b[1m \\u009f \xc2\xa0" },
+        { "\xd8\x9c \xe2\x80\x8e\xe2\x80\x8f \xe2\x80\xaa\xe2\x80\xae \xe2\x81\xa6\xe2\x81\xa9",
+          "\\u061c \\u200e\\u200f \\u202a\\u202e \\u2066\\u2069",
+          "\\u061c \\u200e\\u200f \\u202a\\u202e \\u2066\\u2069" },
+        { "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xaa", "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xaa",
+          "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xaa" },
+        { "\x9b[1m", "\\x9b[1m", "\xef\xbf\xbd[1m" },
+        { "À é … 😀", "À é … 😀", "À é … 😀" },
+        { "cut \xe2\x80", "cut \\xe2\\x80", "cut \xef\xbf\xbd\xef\xbf\xbd" },
+    };
+    static struct world w;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        const bool is_json = i % 2;
+        const char *want = is_json ? rows[i / 2].json : rows[i / 2].text;
+        open_log(&w, HF_LOG_INFO, is_json ? HF_LOG_JSON : HF_LOG_TEXT);
+        note(&w, rows[i / 2].said, rows[i / 2].said, 1);
+        const char *first = strstr(read_log(&w), want);
+        if (!first)
+            printf("# row %zu: %s\n", i / 2, w.text);
+        CHECK(first && strstr(first + 1, want)); /* in the name and in the words */
+        close_log(&w);
+    }
+}
+
+TEST(a_flood_of_one_kind_is_summed_up_and_other_kinds_are_not_touched)
+{
+    static struct world w;
+    open_log(&w, HF_LOG_INFO, HF_LOG_TEXT);
+    for (unsigned i = 0; i < 412; i++)
+        note(&w, "pay", "stderr: x", 1000 + i);
+    CHECK(count_lines(read_log(&w)) == 100);
+    note(&w, "pay", "exited", 2000);
+    note(&w, "other", "stderr: x", 2000);
+    CHECK(count_lines(read_log(&w)) == 2);
+    CHECK(hf_log_review(w.log, 2000) == 11000);
+    CHECK(!*read_log(&w));
+    CHECK(hf_log_review(w.log, 11000) == 0);
+    CHECK(strstr(read_log(&w),
+                 " info server=pay … and 312 more like it (stderr) in the last 10 s\n"));
+    note(&w, "pay", "stderr: x", 11001);
+    CHECK(count_lines(read_log(&w)) == 1);
+    close_log(&w);
+}
+
+TEST(what_was_held_back_is_told_by_the_next_such_line_and_at_the_end)
+{
+    static struct world w;
+    open_log(&w, HF_LOG_INFO, HF_LOG_JSON);
+    for (unsigned i = 0; i < 101; i++)
+        note(&w, "pay", "stderr: x", 1000);
+    (void)read_log(&w);
+    note(&w, "pay", "stderr: y", 11000);
+    CHECK(strstr(read_log(&w),
+                 "\"event\":\"more\",\"server\":\"pay\",\"of\":\"stderr\",\"count\":1,"));
+    CHECK(count_lines(w.text) == 2);
+    for (unsigned i = 0; i < 105; i++)
+        note(&w, "pay", "stderr: x", 11000);
+    (void)read_log(&w);
+    hf_log_free(w.log);
+    CHECK(strstr(read_log(&w), "\"count\":6,"));
+    w.log = NULL;
+    close_log(&w);
+}
+
+TEST(more_kinds_than_the_table_holds_cost_no_line)
+{
+    static struct world w;
+    open_log(&w, HF_LOG_INFO, HF_LOG_TEXT);
+    for (unsigned i = 0; i < 101; i++)
+        note(&w, "first", "x", 1);
+    (void)read_log(&w);
+    for (unsigned i = 0; i < 300; i++) {
+        char server[16];
+        (void)snprintf(server, sizeof server, "s%u", i);
+        note(&w, server, "x", 2);
+    }
+    CHECK(count_lines(read_log(&w)) == 301 && strstr(w.text, "and 1 more like it"));
+    close_log(&w);
+}
+
+TEST(at_debug_every_line_is_told)
+{
+    static struct world w;
+    open_log(&w, HF_LOG_DEBUG, HF_LOG_TEXT);
+    for (unsigned i = 0; i < 200; i++)
+        note(&w, "pay", "stderr: x", 1);
+    CHECK(count_lines(read_log(&w)) == 200);
+    close_log(&w);
+}
+
+TEST(a_reader_that_does_not_keep_up_is_told_how_much_it_lost)
+{
+    for (unsigned form = 0; form < 2; form++) {
+        static struct world w;
+        open_log(&w, HF_LOG_DEBUG, form ? HF_LOG_JSON : HF_LOG_TEXT);
+        char words[4000];
+        memset(words, 0x1b, sizeof words - 1);
+        words[sizeof words - 1] = '\0';
+        for (unsigned i = 0; i < 40; i++)
+            note(&w, "pay", words, 1);
+        while (*read_log(&w))
+            ;
+        note(&w, "pay", "again", 1);
+        CHECK(strstr(read_log(&w), form ? "\"lost\":" : " lines before it were lost)"));
+        note(&w, "pay", "again", 1);
+        CHECK(!strstr(read_log(&w), "lost"));
+        close_log(&w);
+    }
+}
