@@ -2,6 +2,7 @@
 BUILD   := build
 SAN     := $(BUILD)/san
 N       ?= 1000
+LISTEN  ?= 127.0.0.1:7332
 PREFIX  ?= /usr/local
 DESTDIR ?=
 # Warnings are errors here and not for a packager, whose compiler may know more of them than ours.
@@ -10,7 +11,7 @@ MESON_FLAGS ?= -Dwerror=true -Dbench=true
 .PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-turns clients fuzz kills mutants lint install uninstall format clean
 
 help:
-	@echo 'make run        install what is needed, build, show holdfast at work, then serve'
+	@echo 'make run        install what is needed, build, show holdfast at work, then serve (LISTEN=$(LISTEN))'
 	@echo 'make test       install what is needed, build, and run every test'
 	@echo 'make setup      install what is needed for building (Debian; elsewhere see docs/PACKAGING.md)'
 	@echo 'make build      build $(BUILD)/holdfast with what is there'
@@ -59,11 +60,7 @@ uninstall: $(BUILD)/build.ninja
 run: setup
 	@$(MAKE) --no-print-directory build
 	@mkdir -p $(BUILD)/run
-	@$(BUILD)/holdfast-scenes $(BUILD)/holdfast $(BUILD)/holdfast-ledger $(BUILD)/run
-	@echo
-	@echo 'Now the same server over HTTP, until Ctrl-C:'
-	@echo
-	@exec $(BUILD)/holdfast serve -c $(BUILD)/run/config.json --log-level warn
+	@$(BUILD)/holdfast-scenes $(BUILD)/holdfast $(BUILD)/holdfast-ledger $(BUILD)/run $(LISTEN)
 
 test: setup-test
 	@$(MAKE) --no-print-directory build-tests

@@ -1,12 +1,13 @@
 /*
  * scenes.c - holdfast at work: a server that pays is killed three ways under a client's hands.
  *
- *   holdfast-scenes HOLDFAST LEDGER DIRECTORY
+ *   holdfast-scenes HOLDFAST LEDGER DIRECTORY [LISTEN]
  *
  * It is a client of `HOLDFAST run -- LEDGER DIRECTORY/ledger.jsonl` over pipes. It knows the
  * server's process and generation from holdfast's log, and what really happened from the ledger.
  * It waits for answers and log lines, never for time; what does not come within PATIENCE_MS, or
- * comes out otherwise than promised, ends it with 1 and a sentence.
+ * comes out otherwise than promised, ends it with 1 and a sentence. With LISTEN it then serves the
+ * same server there, over HTTP, until Ctrl-C.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "foreground.h"
 #include "wire/json.h"
 
 enum { PATIENCE_MS = 20000, TEXT_MAX = 1 << 24, PATH_SIZE = 4096, DEPTH_MAX = 64 };
@@ -403,9 +405,8 @@ static void leave(struct stage *stage)
 }
 
 /* For `holdfast serve`, which `make run` goes on with. */
-static void write_config(const struct stage *stage, const char *directory)
+static void write_config(const struct stage *stage, const char *directory, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
     struct hf_buf text;
     hf_buf_init(&text, TEXT_MAX);
     hf_buf_add_str(&text, "{\n  \"mcpServers\": {\n    \"ledger\": {\n      \"command\": ");
@@ -413,19 +414,38 @@ static void write_config(const struct stage *stage, const char *directory)
     hf_buf_add_str(&text, ",\n      \"args\": [");
     hf_json_add_string(&text, hf_span_of(stage->file));
     hf_buf_add_str(&text, "]\n    }\n  }\n}\n");
-    (void)snprintf(path, sizeof path, "%s/config.json", directory);
+    (void)snprintf(path, PATH_MAX, "%s/config.json", directory);
     FILE *file = fopen(path, "w");
     if (!file || fprintf(file, "%.*s", HF_FMT(hf_buf_span(&text))) < 0 || fclose(file) != 0)
         give_up("cannot write %s", path);
     hf_buf_done(&text);
 }
 
+static int serve(struct stage *stage, char *config, char *listen)
+{
+    char *line[] = { stage->holdfast, "serve",       "-c",   config, "--listen",
+                     listen,          "--log-level", "warn", NULL };
+    printf("\nNow the same server over HTTP, until Ctrl-C:\n\n");
+    (void)fflush(stdout);
+    const int status = run_in_foreground(line);
+    if (status == 0)
+        printf("\nholdfast has ended.\n");
+    else
+        (void)fprintf(stderr,
+                      "\nholdfast serve ended with %d. If its port is taken, end the process that "
+                      "has it, or choose\nanother port; 0 is any that is free:\n\n"
+                      "    make run LISTEN=127.0.0.1:0\n\n",
+                      status);
+    return status == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     static struct stage stage;
+    char config[PATH_MAX];
     bool is_good = true;
-    if (argc != 4) {
-        (void)fprintf(stderr, "usage: %s HOLDFAST LEDGER DIRECTORY\n", argv[0]);
+    if (argc != 4 && argc != 5) {
+        (void)fprintf(stderr, "usage: %s HOLDFAST LEDGER DIRECTORY [LISTEN]\n", argv[0]);
         return 2;
     }
     (void)signal(SIGPIPE, SIG_IGN);
@@ -440,8 +460,8 @@ int main(int argc, char **argv)
     if (!is_good)
         give_up("a scene did not come out as promised; holdfast said:\n%.*s",
                 HF_FMT(hf_buf_span(&stage.notes)));
-    write_config(&stage, argv[3]);
+    write_config(&stage, argv[3], config);
     hf_buf_done(&stage.answers);
     hf_buf_done(&stage.notes);
-    return 0;
+    return argc == 5 ? serve(&stage, config, argv[4]) : 0;
 }

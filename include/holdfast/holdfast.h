@@ -73,6 +73,8 @@ HF_API size_t hf_config_server_count(const struct hf_config *config);
 /* In the file's order; NULL from the count on. Lives as long as the config, until it is added to.
  */
 HF_API const char *hf_config_server_name(const struct hf_config *config, size_t at);
+/* Why that server cannot be started, by what is known without starting it; NULL: nothing is. */
+HF_API const char *hf_config_server_problem(const struct hf_config *config, size_t at);
 HF_API bool hf_config_has_tokens(const struct hf_config *config); /* else everybody may come in */
 /* For --help: the options of a command, aligned, the common ones or `all`, and how many were left
  * out. Lives until the next call. */
@@ -81,6 +83,9 @@ HF_API const char *hf_options_text(const char *command, bool all, size_t *ret_le
 /* The nearest of `known`, which ends in NULL, that a mistyped word can mean; NULL if none is near.
  */
 HF_API const char *hf_did_you_mean(const char *word, const char *const *known);
+
+/* `text` as a terminal may show it: what it would obey is escaped, and what is too long is cut. */
+HF_API const char *hf_plain_text(const char *text, char room[HF_ERROR_SIZE]);
 
 /* A new token for a client of the HTTP front, and the entry of holdfast.tokens that lets it in.
  * They are stored nowhere. */
@@ -145,7 +150,8 @@ HF_API enum hf_answer hf_remove(struct hf *hf, const char *server);
 
 /* Facts about a server; NULL or 0 if there is no such server. */
 HF_API const char *hf_state(struct hf *hf, const char *server);
-HF_API const char *hf_reason(struct hf *hf, const char *server);
+HF_API const char *hf_reason(struct hf *hf, const char *server); /* of its last failure, or "" */
+HF_API const char *hf_last_stderr(struct hf *hf, const char *server); /* its last line there */
 HF_API long hf_pid(struct hf *hf, const char *server);
 HF_API uint64_t hf_generation(struct hf *hf, const char *server);
 

@@ -144,6 +144,11 @@ const char *hf_config_server_name(const struct hf_config *config, size_t at)
     return at < config->server_count ? config->servers[at].name : NULL;
 }
 
+const char *hf_config_server_problem(const struct hf_config *config, size_t at)
+{
+    return at < config->server_count ? config->servers[at].problem : NULL;
+}
+
 bool hf_config_has_tokens(const struct hf_config *config)
 {
     return config->serve.token_count > 0;
@@ -232,6 +237,18 @@ size_t hf_config_check(struct hf_config *config, void (*say)(void *context, cons
     if (config->mistake_count)
         tell(&to, "no server of this file starts before what is called an error is mended");
     return problems;
+}
+
+const char *hf_plain_text(const char *text, char room[HF_ERROR_SIZE])
+{
+    struct hf_buf shown;
+    struct hf_span span = hf_span_of(text);
+    span.n = span.n < HF_ERROR_SIZE ? span.n : HF_ERROR_SIZE;
+    hf_buf_init(&shown, 8 * HF_ERROR_SIZE);
+    hf_text_add_escaped(&shown, span);
+    (void)snprintf(room, HF_ERROR_SIZE, "%.*s", HF_FMT(hf_buf_span(&shown)));
+    hf_buf_done(&shown);
+    return room;
 }
 
 const char *hf_did_you_mean(const char *word, const char *const *known)

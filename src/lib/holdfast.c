@@ -546,6 +546,11 @@ const char *hf_reason(struct hf *hf, const char *server)
     struct hf_server_status status;
     return status_of(hf, server, &status) ? status.last_reason : NULL;
 }
+const char *hf_last_stderr(struct hf *hf, const char *server)
+{
+    struct hf_server_status status;
+    return status_of(hf, server, &status) ? status.last_stderr : NULL;
+}
 long hf_pid(struct hf *hf, const char *server)
 {
     struct hf_server_status status;

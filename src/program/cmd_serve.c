@@ -14,6 +14,13 @@ static void print_encoded(const char *name)
             printf("%%%02X", (unsigned char)*name);
 }
 
+/* A terminal must not obey what a server said or is called. */
+static void print_plain(const char *text)
+{
+    char room[HF_ERROR_SIZE];
+    printf("%s", hf_plain_text(text, room));
+}
+
 /* A socket's path says nothing about the paths behind it. */
 static bool is_unix(const char *url)
 {
@@ -48,8 +55,10 @@ static void print_client_config(const struct hf_config *config, const char *url)
            "}\n");
 }
 
-static void on_listening(const struct hf_config *config, const char *url)
+static void on_listening(const struct serving *serving)
 {
+    const struct hf_config *config = serving->config;
+    const char *url = serving->url;
     print_doors(config, url);
     if (is_unix(url))
         printf("\nover that socket, as in: curl --unix-socket %s http://localhost/healthz\n",
@@ -64,13 +73,58 @@ static void on_listening(const struct hf_config *config, const char *url)
     (void)fflush(stdout);
 }
 
+/* A line for a server that nobody can call now, and why. */
+static void print_down(const struct serving *serving, size_t at, const char *state)
+{
+    const char *name = hf_config_server_name(serving->config, at);
+    const char *problem = hf_config_server_problem(serving->config, at);
+    const char *reason = problem ? problem : hf_reason(serving->hf, name);
+    const char *words = hf_last_stderr(serving->hf, name);
+    const bool has_failed = reason && *reason;
+    if (!strcmp(state, "permanently_failed"))
+        state = "given up";
+    else if (has_failed)
+        state = "down, and tried again";
+    else
+        state = "still starting";
+    print_plain(name);
+    printf(": %s", state);
+    if (has_failed) {
+        printf(": ");
+        print_plain(reason);
+    }
+    if (words && *words) {
+        printf("; its last words: ");
+        print_plain(words);
+    }
+    printf("\n");
+}
+
+static void on_settled(const struct serving *serving)
+{
+    size_t down = 0;
+    for (size_t i = 0; i < hf_config_server_count(serving->config); i++) {
+        const char *name = hf_config_server_name(serving->config, i);
+        const char *state = hf_state(serving->hf, name);
+        if (!state || !strcmp(state, "connected") || !strcmp(state, "disconnected") ||
+            !strcmp(state, "disabled"))
+            continue;
+        printf("%s  ", down++ ? "" : "\nnot connected:\n");
+        print_down(serving, i, state);
+    }
+    if (hf_config_server_count(serving->config) == 0)
+        printf("\nThere is no server in the file: nothing can be called. `holdfast check` tells "
+               "more.\n");
+    (void)fflush(stdout);
+}
+
 static int run(int argc, char **argv)
 {
     struct line line;
     int code = EXIT_USAGE;
     if (line_read(&line, "serve", argc, argv) && line_is_plain(&line, "serve"))
-        code =
-            line_read_file(&line, "serve") ? serve_http(&line, "serve", on_listening) : EXIT_FAILED;
+        code = line_read_file(&line, "serve") ? serve_http(&line, "serve", on_listening, on_settled)
+                                              : EXIT_FAILED;
     line_done(&line);
     return code;
 }

@@ -55,8 +55,15 @@ bool line_read_file(struct line *line, const char *who);
 /* Serves stdin and stdout until the client has gone or a signal comes. `server` NULL: all of the
  * file, which SIGHUP reads again. */
 int serve_stdio(const struct line *line, const char *server, const char *who);
-/* Serves HTTP until a signal comes; SIGHUP reads the file again. `on_listening` is told the URL. */
+/* Serves HTTP until a signal comes; SIGHUP reads the file again. `on_listening` is told the URL,
+ * and `on_settled` when each server is connected or has failed once, or some seconds later. */
+struct serving {
+    const struct hf_config *config;
+    struct hf *hf;
+    char url[HF_ERROR_SIZE];
+};
 int serve_http(const struct line *line, const char *who,
-               void (*on_listening)(const struct hf_config *config, const char *url));
+               void (*on_listening)(const struct serving *serving),
+               void (*on_settled)(const struct serving *serving));
 
 #endif

@@ -1,8 +1,13 @@
 /* serve.c - the process around a front: signals, logs, and the end. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "command.h"
+
+enum { SETTLE_MS = 5000 };
 
 struct reload {
     struct hf *hf;
@@ -67,18 +72,60 @@ int serve_stdio(const struct line *line, const char *server, const char *who)
     return stop(reload.hf, who, serves, error);
 }
 
-int serve_http(const struct line *line, const char *who,
-               void (*on_listening)(const struct hf_config *config, const char *url))
+static long clock_ms(void)
 {
-    char url[HF_ERROR_SIZE], error[HF_ERROR_SIZE];
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_settled(struct hf *hf, const struct hf_config *config)
+{
+    for (size_t i = 0; i < hf_config_server_count(config); i++) {
+        const char *name = hf_config_server_name(config, i);
+        const char *state = hf_state(hf, name), *reason = hf_reason(hf, name);
+        if (state && !strcmp(state, "connecting") && !(reason && *reason))
+            return false;
+    }
+    return true;
+}
+
+/* Serves until each server has shown what becomes of it, but not for long: the banner is waiting.
+ */
+static void settle(struct hf *hf, const struct hf_config *config)
+{
+    const long until_ms = clock_ms() + SETTLE_MS;
+    for (long left_ms = SETTLE_MS; left_ms > 0 && !hf_is_stopped(hf) && !is_settled(hf, config);) {
+        struct pollfd poll_hf = { .fd = hf_fd(hf), .events = POLLIN };
+        const int timeout_ms = hf_timeout_ms(hf);
+        const bool is_sooner = timeout_ms >= 0 && timeout_ms < left_ms;
+        (void)poll(&poll_hf, 1, is_sooner ? timeout_ms : (int)left_ms);
+        hf_step(hf);
+        left_ms = until_ms - clock_ms();
+    }
+}
+
+int serve_http(const struct line *line, const char *who,
+               void (*on_listening)(const struct serving *serving),
+               void (*on_settled)(const struct serving *serving))
+{
+    char error[HF_ERROR_SIZE];
     struct reload reload = { start(line, who), line, who };
     if (!reload.hf)
         return EXIT_FAILED;
+    struct serving serving = { .config = line->config, .hf = reload.hf };
     watch_signals(&reload, true); /* before somebody hears that we listen and sends one */
-    const bool serves = hf_serve_http(reload.hf, line->config, url, error);
+    const bool serves = hf_serve_http(reload.hf, line->config, serving.url, error);
     if (serves) {
-        on_listening(line->config, url);
+        on_listening(&serving);
+        settle(reload.hf, line->config);
+        if (!hf_is_stopped(reload.hf))
+            on_settled(&serving);
         hf_run(reload.hf);
     }
-    return stop(reload.hf, who, serves, error);
+    const int code = stop(reload.hf, who, serves, error);
+    if (!serves && !strncmp(error, "cannot listen on ", 17))
+        fprintf(stderr, "Choose another address with --listen ADDRESS:PORT; port 0 is any that is "
+                        "free.\n");
+    return code;
 }

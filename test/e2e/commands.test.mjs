@@ -57,7 +57,7 @@ test('serve_says_what_is_wrong_with_its_address', async (t) => {
   const { file } = writeConfig(scratch(), {});
   const busy = await command(['serve', '-c', file, '--listen', `127.0.0.1:${taken.port}`]);
   assert.equal(busy.code, 1);
-  assert.match(busy.stderr, new RegExp(`holdfast serve: cannot listen on 127\\.0\\.0\\.1:${taken.port}: another process listens there`));
+  assert.match(busy.stderr, new RegExp(`holdfast serve: cannot listen on 127\\.0\\.0\\.1:${taken.port}: another process listens there\nChoose another address with --listen`));
   const wrong = await command(['serve', '-c', file, '--listen', 'example.com:80']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /--listen: names are not looked up/);
@@ -118,6 +118,23 @@ test('serve_takes_its_servers_from_a_file_only', async () => {
     const done = await command(['serve', ...args]);
     assert.equal(done.code, 2, `${args.join(' ')}: ${done.stderr}`);
   }
+});
+
+test('serve_says_which_servers_are_down_and_why', async (t) => {
+  const odd = new Server(scratch(), 'odd');
+  const servers = {
+    fine: {}, gone: { command: '/no/such/thing', args: [] }, off: { command: 'sh', args: [], disabled: true },
+    dies: { command: 'sh', args: ['-c', 'printf "no key\\033[2J" >&2; exit 3'] }, unset: { command: 'sh', args: ['${NOT_SET}'] },
+    rests: { command: odd.command, args: odd.args, start: 'lazy' },
+  };
+  const gateway = await serve(t, { servers, options: ['--reconnect-first-attempts', '-1'] });
+  await until(() => /unset: .*\n/.test(gateway.stdout), () => `all it has to say: ${gateway.stdout}`);
+  const [, said] = gateway.stdout.split('\nnot connected:\n');
+  assert.equal(said.split('\n').length, 4, said);
+  assert.match(said, /^ {2}gone: (given up|down, and tried again): .*\/no\/such\/thing.*No such file/m);
+  assert.match(said, /^ {2}dies: down, and tried again: .*3; its last words: no key\\x1b\[2J$/m);
+  assert.match(said, /^ {2}unset: given up: .*NOT_SET/m);
+  await gateway.finish();
 });
 
 // ---- bridge ----
