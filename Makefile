@@ -5,6 +5,8 @@ N       ?= 1000
 LISTEN  ?= 127.0.0.1:7332
 PREFIX  ?= /usr/local
 DESTDIR ?=
+# Whatever is started from here keeps its state here, and not in the home of who started it.
+export HOLDFAST_STATE_DIR ?= $(CURDIR)/$(BUILD)/state
 # Warnings are errors here and not for a packager, whose compiler may know more of them than ours.
 MESON_FLAGS ?= -Dwerror=true -Dbench=true
 

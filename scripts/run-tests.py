@@ -85,7 +85,7 @@ class Result:
 
 def run(suite):
     began = time.time()
-    env = dict(os.environ, HOLDFAST_BUILD=BUILD, NODE=NODE)
+    env = dict(os.environ, HOLDFAST_BUILD=BUILD, NODE=NODE, HOLDFAST_STATE_DIR=os.path.join(BUILD, "state"))
     try:
         done = subprocess.run(suite.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=LIMIT_S, env=env)

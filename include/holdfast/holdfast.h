@@ -104,6 +104,11 @@ HF_API struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SI
 HF_API void hf_reload(struct hf *hf, const struct hf_config *config);
 /* One log line for each thing worth knowing, to a descriptor that stays the caller's. */
 HF_API bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE]);
+/* After hf_log_to: the same, at least from level info on, in `KIND-NAME.log` of the config's state
+ * directory (`KIND.log` if `name` is NULL), which is made if it is missing. It is kept under two
+ * megabytes; several processes may have the same one. */
+HF_API bool hf_log_keep_as(struct hf *hf, const struct hf_config *config, const char *kind,
+                           const char *name, char error[HF_ERROR_SIZE]);
 /* Waiting calls are answered now, dispatched ones have drainMs; then every server is closed. */
 HF_API void hf_stop(struct hf *hf);
 HF_API bool hf_is_stopped(const struct hf *hf);

@@ -292,6 +292,16 @@ bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE])
     return opened;
 }
 
+bool hf_log_keep_as(struct hf *hf, const struct hf_config *config, const char *kind,
+                    const char *name, char error[HF_ERROR_SIZE])
+{
+    struct hf_err err;
+    const bool kept = hf_log_door_keep(&hf->log, config, kind, name, &err);
+    if (!kept)
+        (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
+    return kept;
+}
+
 void hf_stop(struct hf *hf)
 {
     if (hf->is_stopping)

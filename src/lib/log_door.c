@@ -1,6 +1,8 @@
 /* log_door.c - see log_door.h. */
 #include "lib/log_door.h"
 #include <stdio.h>
+#include <stdlib.h>
+#include "ops/state_dir.h"
 
 enum { STDERR_LINE_MAX = 1000 };
 
@@ -33,6 +35,36 @@ bool hf_log_door_open(struct hf_log_door *door, int fd, struct hf_err *err)
         return false;
     hf_log_free(door->log);
     door->log = log;
+    return true;
+}
+
+static const char *from_environment(const char *name, void *context)
+{
+    (void)context;
+    return getenv(name);
+}
+
+bool hf_log_door_keep(struct hf_log_door *door, const struct hf_config *config, const char *kind,
+                      const char *name, struct hf_err *err)
+{
+    char directory[HF_STATE_PATH_SIZE], path[HF_STATE_PATH_SIZE];
+    char sentence[HF_STATE_PATH_SIZE + 64];
+    if (!door->log)
+        return hf_fail(err, "there is no log yet that could be kept");
+    if (!hf_state_dir_find(config->state_dir, from_environment, NULL, directory, err) ||
+        !hf_state_dir_make(directory, err) ||
+        !hf_state_dir_file(directory, kind, name, "log", path, err) ||
+        !hf_log_keep(door->log, path, err))
+        return false;
+    const int n = snprintf(sentence, sizeof sentence, "this log is also kept in %s", path);
+    const struct hf_log_field field = { .key = HF_SPAN("path"), .words = hf_span_of(path) };
+    hf_log_door_write(door, &(struct hf_log_entry) {
+                                .level = HF_LOG_INFO,
+                                .event = HF_SPAN("log_kept"),
+                                .fields = &field,
+                                .field_count = 1,
+                                .sentence = { sentence, (size_t)n },
+                            });
     return true;
 }
 

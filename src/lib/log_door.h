@@ -19,6 +19,10 @@ void hf_log_door_init(struct hf_log_door *door, struct hf_loop *loop,
 void hf_log_door_done(struct hf_log_door *door); /* before the loop is freed */
 HF_MUST_CHECK bool hf_log_door_open(struct hf_log_door *door, int fd, struct hf_err *err);
 
+/* Also into `kind-NAME.log` of the config's state directory. */
+HF_MUST_CHECK bool hf_log_door_keep(struct hf_log_door *door, const struct hf_config *config,
+                                    const char *kind, const char *name, struct hf_err *err);
+
 void hf_log_door_note(struct hf_log_door *door, const struct hf_note *note);
 void hf_log_door_stderr(struct hf_log_door *door, struct hf_runtime *runtime, struct hf_span line);
 void hf_log_door_write(struct hf_log_door *door, const struct hf_log_entry *entry);

@@ -76,6 +76,7 @@ struct hf_config {
     struct hf_serve_config serve;
     enum hf_log_level log_level;
     enum hf_log_format log_format;
+    char *state_dir;             /* NULL: see state_dir.h */
     char **warnings;             /* NULL-terminated sentences */
     struct hf_mistake *mistakes; /* of the file, by line; none in one that was taken */
     size_t mistake_count;

@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/buf.h"
 #include "io/stream.h"
 #include "ops/config_text.h"
+#include "ops/log_file.h"
 #include "wire/json.h"
 
 /* A sentence and its fields say the same twice, and an escape has six bytes for one. */
@@ -22,6 +24,8 @@ struct kind { /* of line, in its window */
 
 struct hf_log {
     struct hf_stream *out;
+    struct hf_log_file *kept; /* NULL: none */
+    char process[32];         /* what a line in it begins with */
     enum hf_log_level level;
     enum hf_log_format format;
     struct hf_buf draft, line;
@@ -46,6 +50,18 @@ struct hf_log *hf_log_new(int fd, enum hf_log_level level, enum hf_log_format fo
     hf_buf_init(&log->draft, LINE_MAX_BYTES);
     hf_buf_init(&log->line, LINE_MAX_BYTES);
     return log;
+}
+
+bool hf_log_keep(struct hf_log *log, const char *path, struct hf_err *err)
+{
+    struct hf_log_file *file = hf_log_file_open(path, err);
+    if (!file)
+        return false;
+    hf_log_file_close(log->kept);
+    log->kept = file;
+    (void)snprintf(log->process, sizeof log->process,
+                   log->format == HF_LOG_JSON ? "{\"process\":%ld," : "[%ld] ", (long)getpid());
+    return true;
 }
 
 /* ---- a line ---- */
@@ -84,8 +100,6 @@ static void add_text_line(struct hf_log *log, const struct hf_log_entry *entry)
         hf_buf_printf(out, " generation=%" PRIu64, entry->generation);
     hf_buf_add_char(out, ' ');
     hf_text_add_escaped(out, bounded(entry->sentence));
-    if (log->lost)
-        hf_buf_printf(out, " (%" PRIu64 " lines before it were lost)", log->lost);
 }
 
 static bool is_taken(const struct hf_log_entry *entry, size_t at)
@@ -132,8 +146,6 @@ static void draft_json_line(struct hf_log *log, const struct hf_log_entry *entry
             add_field(out, &entry->fields[i]);
     hf_json_add_key(out, "message");
     hf_json_add_string(out, bounded(entry->sentence));
-    if (log->lost)
-        hf_buf_printf(out, ",\"lost\":%" PRIu64, log->lost);
     hf_buf_add_char(out, '}');
 }
 
@@ -152,25 +164,58 @@ static void add_json_line(struct hf_log *log, const struct hf_log_entry *entry)
     }
 }
 
+static void write_kept(struct hf_log *log)
+{
+    /* A JSON line begins with what stands for the process, in the place of its brace. */
+    const size_t brace = log->format == HF_LOG_JSON ? 1 : 0;
+    hf_log_file_write(log->kept, hf_span_of(log->process),
+                      hf_span_from(hf_buf_span(&log->line), brace));
+}
+
+/* What the reader of the stream missed, in the last line that it gets. */
+static void add_lost(struct hf_log *log)
+{
+    log->line.end -= log->format == HF_LOG_JSON ? 2 : 1; /* what closes the line */
+    if (log->format == HF_LOG_JSON)
+        hf_buf_printf(&log->line, ",\"lost\":%" PRIu64 "}\n", log->lost);
+    else
+        hf_buf_printf(&log->line, " (%" PRIu64 " lines before it were lost)\n", log->lost);
+}
+
+static void write_out(struct hf_log *log)
+{
+    if (log->lost)
+        add_lost(log);
+    const struct hf_span line = hf_buf_span(&log->line);
+    const struct iovec parts[] = { { "\n", log->is_torn ? 1 : 0 },
+                                   { (void *)(uintptr_t)line.p, line.n } };
+    size_t written = 0;
+    if (hf_stream_writev(log->out, parts + !log->is_torn, log->is_torn ? 2 : 1, &written) !=
+        HF_IO_DONE) {
+        log->lost++;
+        return;
+    }
+    log->is_torn = written < line.n + (log->is_torn ? 1 : 0);
+    log->lost = log->is_torn ? 1 : 0;
+}
+
+static bool is_kept(const struct hf_log *log, enum hf_log_level level)
+{
+    return log->kept && (level >= HF_LOG_INFO || level >= log->level);
+}
+
 static void print(struct hf_log *log, const struct hf_log_entry *entry)
 {
     hf_buf_clear(&log->line);
-    if (log->is_torn)
-        hf_buf_add_char(&log->line, '\n');
     if (log->format == HF_LOG_JSON)
         add_json_line(log, entry);
     else
         add_text_line(log, entry);
     hf_buf_add_char(&log->line, '\n');
-    const struct hf_span line = hf_buf_span(&log->line);
-    const struct iovec part = { (void *)(uintptr_t)line.p, line.n };
-    size_t written = 0;
-    if (hf_stream_writev(log->out, &part, 1, &written) != HF_IO_DONE) {
-        log->lost++;
-        return;
-    }
-    log->is_torn = written < line.n;
-    log->lost = log->is_torn ? 1 : 0;
+    if (is_kept(log, entry->level))
+        write_kept(log);
+    if (entry->level >= log->level)
+        write_out(log);
 }
 
 /* ---- floods ---- */
@@ -223,7 +268,7 @@ static struct kind *find_kind(struct hf_log *log, const struct hf_log_entry *ent
 
 void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms)
 {
-    if (!log || entry->level < log->level)
+    if (!log || (entry->level < log->level && !is_kept(log, entry->level)))
         return;
     if (log->level == HF_LOG_DEBUG) {
         print(log, entry);
@@ -267,6 +312,7 @@ void hf_log_free(struct hf_log *log)
     for (size_t i = 0; i < log->kind_count; i++)
         tell_held(log, &log->kinds[i]);
     hf_stream_close(log->out);
+    hf_log_file_close(log->kept);
     hf_buf_done(&log->draft);
     hf_buf_done(&log->line);
     hf_free(log);

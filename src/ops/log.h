@@ -42,6 +42,9 @@ struct hf_log_entry {
 
 struct hf_log *hf_log_new(int fd, enum hf_log_level level, enum hf_log_format format,
                           struct hf_err *err);
+/* Also into a file that stays small (log_file.h): everything from level info on, or from the log's
+ * own level if that is lower. Each line says which process wrote it. */
+HF_MUST_CHECK bool hf_log_keep(struct hf_log *log, const char *path, struct hf_err *err);
 void hf_log_free(struct hf_log *log); /* tells what was held back; NULL accepted */
 
 /* A NULL log drops everything. A field whose name is taken already is left out. */

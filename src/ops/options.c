@@ -243,6 +243,10 @@ static const struct hf_option options[] = {
     { "parkMs", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, limits.park_ms), .min = 1,
       .max = MS_MAX, .unit = "ms", .initial = "900000",
       .help = "how long a call waits for an answer to its question" },
+    { "stateDir", GLOBAL, .type = HF_OPTION_STRING, TOP(char *, state_dir),
+      .flags = HF_OPTION_EXPANDS, .check = hf_check_path, .unit = "directory",
+      .help = "where logs are kept, if not in the home",
+      .common = HF_FOR_RUN | HF_FOR_BRIDGE | HF_FOR_STDIO },
     { "log.level", GLOBAL, TOP(enum hf_log_level, log_level),
       CHOICES("debug", "info", "warn", "error"), .initial = "\"info\"",
       .help = "the least important lines that are logged", .common = EVERY },
@@ -263,7 +267,6 @@ static const struct place groups[] = {
 };
 
 static const struct place later[] = {
-    { "stateDir", GLOBAL },
     { "store", GLOBAL },
 };
 

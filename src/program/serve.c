@@ -65,6 +65,9 @@ int serve_stdio(const struct line *line, const char *server, const char *who)
     struct reload reload = { start(line, who), line, who };
     if (!reload.hf)
         return EXIT_FAILED;
+    /* Many clients show nobody what their servers write to stderr. */
+    if (!hf_log_keep_as(reload.hf, line->config, who, server, error))
+        fprintf(stderr, "holdfast %s: no log is kept in a file: %s\n", who, error);
     watch_signals(&reload, !server);
     const bool serves = hf_serve_stdio(reload.hf, server, STDIN_FILENO, STDOUT_FILENO, error);
     if (serves)

@@ -5,7 +5,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { HOLDFAST, Holdfast, Server, assertOurError, command, scratch, textOf, until } from './harness.mjs';
+import { HOLDFAST, Holdfast, Server, assertOurError, command, lines, run, scratch, stdioReady, textOf, until } from './harness.mjs';
 import { Gateway, bridge, httpServer, serve, writeConfig } from './http_harness.mjs';
 
 const token = (name, more = {}) => {
@@ -132,7 +132,7 @@ test('serve_says_which_servers_are_down_and_why', async (t) => {
   const [, said] = gateway.stdout.split('\nnot connected:\n');
   assert.equal(said.split('\n').length, 4, said);
   assert.match(said, /^ {2}gone: (given up|down, and tried again): .*\/no\/such\/thing.*No such file/m);
-  assert.match(said, /^ {2}dies: down, and tried again: .*3; its last words: no key\\x1b\[2J$/m);
+  assert.match(said, /^ {2}dies: down, and tried again: (exited with status 3|closed its stdout); its last words: no key\\x1b\[2J$/m);
   assert.match(said, /^ {2}unset: given up: .*NOT_SET/m);
   await gateway.finish();
 });
@@ -254,4 +254,53 @@ test('a_json_log_has_fields_and_a_flood_on_stderr_is_summed_up', async (t) => {
   const more = entries.find((e) => e.event === 'more');
   assert.deepEqual([more.of, more.count, more.server], ['stderr', 200, 'loud']);
   assert.doesNotMatch(hf.stderr, /[\u001b\u0080-\u009f]/);
+});
+
+// ---- the log that is kept ----
+
+const quietly = async (t, options, env = {}) => {
+  const hf = run(t, { options, env });
+  await hf.initialize();
+  assert.equal(textOf(await hf.call('echo', { text: 'x' })), 'x');
+  await hf.finish();
+  return hf;
+};
+const mode = (file) => (fs.statSync(file).mode & 0o777).toString(8);
+
+test('run_keeps_its_log_in_the_state_directory_whatever_stderr_shows', async (t) => {
+  const hf = await quietly(t, ['--log-level', 'error']);
+  assert.equal(hf.stderr, '');
+  const dir = path.join(hf.dir, 'state');
+  const file = path.join(dir, 'run-effects.log');
+  assert.deepEqual([mode(dir), mode(file), fs.readdirSync(dir)], ['700', '600', ['run-effects.log']]);
+  const kept = fs.readFileSync(file, 'utf8');
+  assert.match(kept, new RegExp(`^\\[${hf.pid}\\] \\S+Z info this log is also kept in ${file}\n`));
+  assert.match(kept, /server=effects generation=1 connected tools=/);
+});
+
+test('the_state_directory_is_chosen_by_option_file_environment_and_home_in_that_order', async (t) => {
+  const dir = scratch();
+  const at = (name) => path.join(dir, name);
+  const find = (file) => ['a', 'b', 'x/holdfast', 'h/.local/state/holdfast'].filter((name) => fs.existsSync(path.join(at(name), file)));
+  const none = { HOLDFAST_STATE_DIR: '', XDG_STATE_HOME: '', HOME: at('h') };
+  const rows = [
+    [['--state-dir', at('a')], { ...none, HOLDFAST_STATE_DIR: at('b') }, 'a'], [[], { ...none, HOLDFAST_STATE_DIR: at('b'), XDG_STATE_HOME: at('x') }, 'b'],
+    [[], { ...none, XDG_STATE_HOME: at('x') }, 'x/holdfast'], [[], none, 'h/.local/state/holdfast'],
+  ];
+  for (const [options, env, where] of rows) {
+    const hf = await quietly(t, options, env);
+    assert.deepEqual(find('run-effects.log'), [where], hf.stderr);
+    fs.rmSync(path.join(at(where), 'run-effects.log'));
+  }
+  const many = await stdioReady(t, { servers: { one: {} }, holdfast: { stateDir: at('a') }, options: ['--log-format', 'json'] });
+  await many.finish();
+  const entries = lines(path.join(at('a'), 'stdio.log')).map((line) => JSON.parse(line));
+  assert.ok(entries.length > 1 && entries.every((e) => e.process === many.pid && e.event), JSON.stringify(entries));
+});
+
+test('without_a_place_for_it_no_log_is_kept_and_that_is_said_once', async (t) => {
+  const nowhere = await quietly(t, [], { HOLDFAST_STATE_DIR: '', XDG_STATE_HOME: '', HOME: '' });
+  assert.equal(nowhere.countStderr('no log is kept in a file: there is no HOME to keep anything in; --state-dir DIRECTORY'), 1, nowhere.stderr);
+  const refused = await quietly(t, ['--state-dir', '/proc/none']);
+  assert.equal(refused.countStderr('no log is kept in a file: the state directory cannot be made: "/proc/none"'), 1, refused.stderr);
 });

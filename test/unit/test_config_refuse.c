@@ -116,8 +116,7 @@ static const struct {
     { IN_HOLDFAST("\"defaults\":{\"disabled\":true}"), "it belongs in a server" },
     { IN_HOLDFAST("\"defaults\":{\"pageBytes\":1}"), "it belongs in the top-level object" },
     { IN_HOLDFAST("\"defaults\":{\"foo\":1}"), "holdfast.defaults.foo: there is no such key" },
-    { IN_HOLDFAST("\"stateDir\":\"x\""),
-      "line 3: holdfast.stateDir: not known to this version of holdfast" },
+    { IN_HOLDFAST("\"stateDir\":\"\""), "line 3: holdfast.stateDir: the path of a file is empty" },
     { IN_HOLDFAST("\"store\":\"x\""), "holdfast.store: not known to this version" },
     { IN_HOLDFAST("\"parkMs\":0"), "holdfast.parkMs: found 0; allowed is a whole" },
 };
@@ -335,7 +334,7 @@ TEST(wrong_options_say_what_is_right)
         { "colour", "1", "there is no option --colour" },
         { "command", "x", "there is no option --command" },
         { "store", "x", "--store is not known to this version of holdfast" },
-        { "state-dir", "x", "--state-dir is not known to this version of holdfast" },
+        { "store", "x", "--store is not known to this version of holdfast" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct hf_config c;

@@ -147,9 +147,9 @@ TEST(short_words_must_be_closer)
 
 TEST(keys_of_coming_versions_are_known_as_such)
 {
-    CHECK(hf_option_comes_later(HF_WHERE_TOP, hf_span_of("stateDir")));
-    CHECK(hf_option_comes_later(HF_WHERE_LINE, hf_span_of("state-dir")));
-    CHECK(!hf_option_comes_later(HF_WHERE_SERVER, hf_span_of("stateDir")));
+    CHECK(hf_option_comes_later(HF_WHERE_TOP, hf_span_of("store")));
+    CHECK(hf_option_comes_later(HF_WHERE_LINE, hf_span_of("store")));
+    CHECK(!hf_option_comes_later(HF_WHERE_SERVER, hf_span_of("store")));
     CHECK(!hf_option_comes_later(HF_WHERE_TOP, hf_span_of("storm")));
 }
 
