@@ -107,6 +107,8 @@ struct launcher {
 };
 
 static const char *const no_options[] = { NULL };
+/* The program stands in the command line itself, and has no name. */
+static const char *const code[] = { "-c", "-e", "--eval", "-p", "--print", NULL };
 static const char *const npx_valued[] = { "-c", "--call", "-w", "--workspace", NULL };
 static const char *const npx_naming[] = { "-p", "--package", NULL };
 static const char *const uv_valued[] = {
@@ -168,6 +170,9 @@ static bool is_program(struct hf_span program, const char *name)
 
 static bool takes_value(const struct launcher *l, struct hf_span option)
 {
+    const bool is_attached = l->flags && option.n > 2 && option.p[1] != '-'; /* -p8080:80 */
+    if (is_attached)
+        return false;
     return l->flags ? !is_among(option, l->flags) : is_among(option, l->valued);
 }
 
@@ -185,6 +190,8 @@ static struct hf_span name_by(const struct launcher *l, char *const *words)
             return words[1] ? l->name(hf_span_of(words[1])) : (struct hf_span) { NULL, 0 };
         const struct hf_span option = cut_at(word, 0, "=");
         const bool has_value = option.n < word.n;
+        if (l->name == name_of_script && is_among(option, code))
+            break;
         if (is_among(option, l->naming) && (has_value || words[1]))
             return naming(has_value ? hf_span_from(word, option.n + 1) : hf_span_of(words[1]));
         if (!has_value && takes_value(l, option) && words[1])
