@@ -61,12 +61,13 @@ bool hf_config_read(struct hf_config *config, const char *text, size_t length,
 
 bool hf_config_read_file(struct hf_config *config, const char *path, char error[HF_ERROR_SIZE])
 {
-    FILE *file = fopen(path, "re");
     char *text = hf_alloc(HF_CONFIG_FILE_MAX + 1);
+    FILE *file = fopen(path, "re");
     const size_t length = file ? fread(text, 1, HF_CONFIG_FILE_MAX + 1, file) : 0;
+    const int why = errno;
     const bool failed = !file || ferror(file) != 0;
     if (failed) {
-        (void)snprintf(error, HF_ERROR_SIZE, "it cannot be read: %s", strerror(errno));
+        (void)snprintf(error, HF_ERROR_SIZE, "it cannot be read: %s", strerror(why));
         hf_config_add_mistake(config, 0, error);
     }
     const bool done = !failed && hf_config_read(config, text, length, error);

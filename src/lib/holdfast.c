@@ -258,6 +258,7 @@ static void change_server(struct hf *hf, struct hf_server *server,
 
 void hf_reload(struct hf *hf, const struct hf_config *config)
 {
+    hf_log_door_warnings(&hf->log, config->warnings);
     struct hf_server *server = hf_engine_next_server(hf->shell.engine, NULL), *next;
     for (; server; server = next) {
         const struct hf_server_config *before = hf_server_shell(server);

@@ -2,6 +2,7 @@
 #include "lib/log_door.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/strings.h"
 #include "ops/state_dir.h"
 
 enum { STDERR_LINE_MAX = 1000 };
@@ -18,6 +19,7 @@ void hf_log_door_init(struct hf_log_door *door, struct hf_loop *loop,
     *door = (struct hf_log_door) { .loop = loop,
                                    .level = config->log_level,
                                    .format = config->log_format };
+    door->warnings = hf_strings_copy(config->warnings);
     hf_alarm_init(&door->review, loop, on_review, door);
 }
 
@@ -25,6 +27,7 @@ void hf_log_door_done(struct hf_log_door *door)
 {
     hf_alarm_set(&door->review, 0);
     hf_log_free(door->log);
+    hf_strings_free(door->warnings);
     door->log = NULL;
 }
 
@@ -35,6 +38,9 @@ bool hf_log_door_open(struct hf_log_door *door, int fd, struct hf_err *err)
         return false;
     hf_log_free(door->log);
     door->log = log;
+    hf_log_door_warnings(door, door->warnings);
+    hf_strings_free(door->warnings);
+    door->warnings = NULL;
     return true;
 }
 
@@ -105,4 +111,14 @@ void hf_log_door_stderr(struct hf_log_door *door, struct hf_runtime *runtime, st
                                 .field_count = 1,
                                 .sentence = { text, (size_t)n },
                             });
+}
+
+void hf_log_door_warnings(struct hf_log_door *door, char *const *warnings)
+{
+    for (size_t i = 0; warnings && warnings[i]; i++)
+        hf_log_door_write(door, &(struct hf_log_entry) {
+                                    .level = HF_LOG_WARN,
+                                    .event = HF_SPAN("config"),
+                                    .sentence = hf_span_of(warnings[i]),
+                                });
 }

@@ -12,6 +12,7 @@ struct hf_log_door {
     struct hf_alarm review;
     enum hf_log_level level;
     enum hf_log_format format;
+    char **warnings; /* of the config, until there is a log to tell them to */
 };
 
 void hf_log_door_init(struct hf_log_door *door, struct hf_loop *loop,
@@ -25,6 +26,7 @@ HF_MUST_CHECK bool hf_log_door_keep(struct hf_log_door *door, const struct hf_co
 
 void hf_log_door_note(struct hf_log_door *door, const struct hf_note *note);
 void hf_log_door_stderr(struct hf_log_door *door, struct hf_runtime *runtime, struct hf_span line);
+void hf_log_door_warnings(struct hf_log_door *door, char *const *warnings); /* of a config */
 void hf_log_door_write(struct hf_log_door *door, const struct hf_log_entry *entry);
 
 #endif

@@ -15,7 +15,7 @@ static int check(struct line *line)
     const char *file = line_find_file(line, "check", room);
     if (!file)
         return EXIT_FAILED;
-    printf("%s\n", file);
+    printf("%s\n", hf_plain_text(file, error));
     const bool is_read = hf_config_read_file(line->config, file, error);
     const bool is_good = hf_config_check(line->config, say, NULL) == 0 && is_read;
     return is_good && fflush(stdout) == 0 ? EXIT_WELL : EXIT_FAILED;

@@ -253,3 +253,11 @@ test('isolation_by_session_is_warned_of_because_modern_clients_have_none', async
   assert.match(done.said, /warning: one: .*2026-07-28/);
   assert.doesNotMatch(done.said, /warning: two/);
 });
+
+test('what_check_warns_of_is_also_in_the_log_of_the_others', async () => {
+  const dir = scratch();
+  const file = path.join(dir, 'config.json');
+  fs.writeFileSync(file, JSON.stringify({ mcpServers: { one: { ...good, envFile: '.env' } } }));
+  const done = await command(['stdio', '-c', file], { cwd: dir });
+  assert.match(done.stderr, / warn line 1: mcpServers\.one\.envFile: .*put its variables into "env"/);
+});
