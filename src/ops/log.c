@@ -12,7 +12,7 @@
 
 /* A sentence and its fields say the same twice, and an escape has six bytes for one. */
 enum { WORDS_MAX = 2048, FIELDS_MAX = 16, LINE_MAX_BYTES = 8 * WORDS_MAX * (2 + FIELDS_MAX) };
-enum { KINDS_MAX = 64, EVENT_MAX = 32, SERVER_MAX = 128 };
+enum { KINDS_MAX = 256, EVENT_MAX = 32, SERVER_MAX = 128, OTHERS_LINES = 1000 };
 
 struct kind { /* of line, in its window */
     char server[SERVER_MAX], event[EVENT_MAX];
@@ -33,6 +33,7 @@ struct hf_log {
     bool is_torn; /* only the beginning of the last line could be written */
     struct kind kinds[KINDS_MAX];
     size_t kind_count;
+    struct kind others; /* of whatever comes while each place in the table is in use */
 };
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
@@ -47,6 +48,7 @@ struct hf_log *hf_log_new(int fd, enum hf_log_level level, enum hf_log_format fo
     log->out = out;
     log->level = level;
     log->format = format;
+    log->others = (struct kind) { .event = "others", .event_n = strlen("others") };
     hf_buf_init(&log->draft, LINE_MAX_BYTES);
     hf_buf_init(&log->line, LINE_MAX_BYTES);
     return log;
@@ -243,7 +245,8 @@ static void tell_held(struct hf_log *log, struct kind *kind)
     kind->held = 0;
 }
 
-/* The kind of an entry; a new one takes the place of the one whose window is oldest. */
+/* The kind of an entry. A new one takes the place of the one whose window is oldest, if that is
+ * over: were it taken earlier, many kinds in turn would never be a flood. */
 static struct kind *find_kind(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms)
 {
     const struct hf_span server = cut(entry->server, SERVER_MAX);
@@ -256,7 +259,10 @@ static struct kind *find_kind(struct hf_log *log, const struct hf_log_entry *ent
         if (kind->since_ms < oldest->since_ms)
             oldest = kind;
     }
-    struct kind *kind = log->kind_count < KINDS_MAX ? &log->kinds[log->kind_count++] : oldest;
+    const bool is_full = log->kind_count == KINDS_MAX;
+    if (is_full && now_ms - oldest->since_ms < HF_LOG_FLOOD_MS)
+        return &log->others;
+    struct kind *kind = is_full ? oldest : &log->kinds[log->kind_count++];
     tell_held(log, kind);
     *kind = (struct kind) { .server_n = server.n, .event_n = event.n, .since_ms = now_ms };
     if (server.n)
@@ -275,32 +281,43 @@ void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t
         return;
     }
     struct kind *kind = find_kind(log, entry, now_ms);
+    const bool is_other = kind == &log->others;
+    const unsigned most = is_other ? OTHERS_LINES : HF_LOG_FLOOD_LINES;
     if (now_ms - kind->since_ms >= HF_LOG_FLOOD_MS) {
         tell_held(log, kind);
         kind->told = 0;
         kind->since_ms = now_ms;
     }
-    if (kind->told == HF_LOG_FLOOD_LINES) {
+    /* What is wrong with somebody is not lost among what is well with many. */
+    if (kind->told == most && !(is_other && entry->level >= HF_LOG_WARN)) {
         kind->level = kind->held++ && kind->level > entry->level ? kind->level : entry->level;
         return;
     }
-    kind->told++;
+    kind->told += kind->told < most;
     print(log, entry);
+}
+
+/* Returns when its window is over if something is held back until then, else 0. */
+static uint64_t review_kind(struct hf_log *log, struct kind *kind, uint64_t now_ms)
+{
+    const uint64_t due_ms = kind->since_ms + HF_LOG_FLOOD_MS;
+    if (kind->held == 0 || now_ms < due_ms)
+        return kind->held ? due_ms : 0;
+    tell_held(log, kind);
+    kind->told = 0;
+    kind->since_ms = now_ms;
+    return 0;
 }
 
 uint64_t hf_log_review(struct hf_log *log, uint64_t now_ms)
 {
-    uint64_t next_ms = 0;
-    for (size_t i = 0; log && i < log->kind_count; i++) {
-        struct kind *kind = &log->kinds[i];
-        const uint64_t due_ms = kind->since_ms + HF_LOG_FLOOD_MS;
-        if (kind->held && now_ms >= due_ms) {
-            tell_held(log, kind);
-            kind->told = 0;
-            kind->since_ms = now_ms;
-        } else if (kind->held && (next_ms == 0 || due_ms < next_ms)) {
+    if (!log)
+        return 0;
+    uint64_t next_ms = review_kind(log, &log->others, now_ms);
+    for (size_t i = 0; i < log->kind_count; i++) {
+        const uint64_t due_ms = review_kind(log, &log->kinds[i], now_ms);
+        if (due_ms && (next_ms == 0 || due_ms < next_ms))
             next_ms = due_ms;
-        }
     }
     return next_ms;
 }
@@ -311,6 +328,7 @@ void hf_log_free(struct hf_log *log)
         return;
     for (size_t i = 0; i < log->kind_count; i++)
         tell_held(log, &log->kinds[i]);
+    tell_held(log, &log->others);
     hf_stream_close(log->out);
     hf_log_file_close(log->kept);
     hf_buf_done(&log->draft);

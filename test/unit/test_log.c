@@ -169,19 +169,35 @@ TEST(what_was_held_back_is_told_by_the_next_such_line_and_at_the_end)
     close_log(&w);
 }
 
-TEST(more_kinds_than_the_table_holds_cost_no_line)
+static void note_of_many(struct world *w, unsigned from, unsigned to, uint64_t now_ms)
+{
+    for (unsigned i = from; i < to; i++) {
+        char server[16];
+        (void)snprintf(server, sizeof server, "s%u", i);
+        note(w, server, "x", now_ms);
+    }
+}
+
+TEST(more_kinds_than_the_table_holds_share_what_they_may_say)
 {
     static struct world w;
     open_log(&w, HF_LOG_INFO, HF_LOG_TEXT);
     for (unsigned i = 0; i < 101; i++)
-        note(&w, "first", "x", 1);
+        note(&w, "first", "x", 100001);
     (void)read_log(&w);
-    for (unsigned i = 0; i < 300; i++) {
-        char server[16];
-        (void)snprintf(server, sizeof server, "s%u", i);
-        note(&w, server, "x", 2);
+    note_of_many(&w, 0, 255, 100002);
+    CHECK(count_lines(read_log(&w)) == 255);
+    for (unsigned i = 0; i < 1100; i += 100) { /* the pipe holds no more at a time */
+        note_of_many(&w, 1000 + i, 1100 + i, 100003);
+        CHECK(count_lines(read_log(&w)) == (i < 1000 ? 100 : 0));
     }
-    CHECK(count_lines(read_log(&w)) == 301 && strstr(w.text, "and 1 more like it"));
+    hf_log_note(w.log, HF_LOG_WARN, HF_SPAN("s"), 0, HF_SPAN("exited"), 100004);
+    CHECK(count_lines(read_log(&w)) == 1);
+    note_of_many(&w, 5000, 5001,
+                 110001); /* takes the place of the first, which has held one back */
+    CHECK(count_lines(read_log(&w)) == 2 && strstr(w.text, "server=first … and 1 more like it"));
+    CHECK(hf_log_review(w.log, 110002) == 110003 && hf_log_review(w.log, 110003) == 0);
+    CHECK(strstr(read_log(&w), "… and 100 more like it (others)"));
     close_log(&w);
 }
 
