@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "command.h"
 
-enum { SETTLE_MS = 5000 };
+enum { SETTLE_MS = 5000, WORDS_MS = 500 };
 
 struct reload {
     struct hf *hf;
@@ -82,23 +82,42 @@ static long clock_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static bool has_failed(struct hf *hf, const char *name)
+{
+    const char *reason = hf_reason(hf, name);
+    return reason && *reason;
+}
+
+/* Each server is connected, at rest, or has failed once. */
 static bool is_settled(struct hf *hf, const struct hf_config *config)
 {
     for (size_t i = 0; i < hf_config_server_count(config); i++) {
         const char *name = hf_config_server_name(config, i);
-        const char *state = hf_state(hf, name), *reason = hf_reason(hf, name);
-        if (state && !strcmp(state, "connecting") && !(reason && *reason))
+        const char *state = hf_state(hf, name);
+        if (state && !strcmp(state, "connecting") && !has_failed(hf, name))
             return false;
     }
     return true;
 }
 
-/* Serves until each server has shown what becomes of it, but not for long: the banner is waiting.
- */
-static void settle(struct hf *hf, const struct hf_config *config)
+/* A process may be gone before what it wrote to stderr has been read. */
+static bool has_last_words(struct hf *hf, const struct hf_config *config)
 {
-    const long until_ms = clock_ms() + SETTLE_MS;
-    for (long left_ms = SETTLE_MS; left_ms > 0 && !hf_is_stopped(hf) && !is_settled(hf, config);) {
+    for (size_t i = 0; i < hf_config_server_count(config); i++) {
+        const char *name = hf_config_server_name(config, i);
+        const char *words = hf_last_stderr(hf, name);
+        if (has_failed(hf, name) && !hf_config_server_problem(config, i) && !(words && *words))
+            return false;
+    }
+    return true;
+}
+
+/* Serves until that is so, but not for long: the rest of the banner is waiting. */
+static void serve_until(bool (*is_so)(struct hf *, const struct hf_config *), struct hf *hf,
+                        const struct hf_config *config, long most_ms)
+{
+    const long until_ms = clock_ms() + most_ms;
+    for (long left_ms = most_ms; left_ms > 0 && !hf_is_stopped(hf) && !is_so(hf, config);) {
         struct pollfd poll_hf = { .fd = hf_fd(hf), .events = POLLIN };
         const int timeout_ms = hf_timeout_ms(hf);
         const bool is_sooner = timeout_ms >= 0 && timeout_ms < left_ms;
@@ -121,7 +140,8 @@ int serve_http(const struct line *line, const char *who,
     const bool serves = hf_serve_http(reload.hf, line->config, serving.url, error);
     if (serves) {
         on_listening(&serving);
-        settle(reload.hf, line->config);
+        serve_until(is_settled, reload.hf, line->config, SETTLE_MS);
+        serve_until(has_last_words, reload.hf, line->config, WORDS_MS);
         if (!hf_is_stopped(reload.hf))
             on_settled(&serving);
         hf_run(reload.hf);

@@ -124,7 +124,7 @@ test('serve_says_which_servers_are_down_and_why', async (t) => {
   const odd = new Server(scratch(), 'odd');
   const servers = {
     fine: {}, gone: { command: '/no/such/thing', args: [] }, off: { command: 'sh', args: [], disabled: true },
-    dies: { command: 'sh', args: ['-c', 'printf "no key\\033[2J" >&2; exit 3'] }, unset: { command: 'sh', args: ['${NOT_SET}'] },
+    dies: { command: 'sh', args: ['-c', 'printf "no key\\033[2J\\n" >&2; exit 3'] }, unset: { command: 'sh', args: ['${NOT_SET}'] },
     rests: { command: odd.command, args: odd.args, start: 'lazy' },
   };
   const gateway = await serve(t, { servers, options: ['--reconnect-first-attempts', '-1'] });
