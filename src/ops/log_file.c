@@ -17,7 +17,7 @@ struct hf_log_file {
 
 static int open_at(const char *path)
 {
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 }
 
 struct hf_log_file *hf_log_file_open(const char *path, struct hf_err *err)

@@ -202,4 +202,6 @@ TEST(a_log_that_was_taken_away_is_begun_again_and_a_link_is_not_followed)
     hf_log_file_close(file);
     CHECK(!hf_log_file_open(path, &err) && strstr(err.text, "the log \""));
     CHECK(!hf_log_file_open(in("none/x"), &err) && strstr(err.text, "No such file"));
+    REQUIRE(mkfifo(in("pipe"), 0600) == 0);
+    CHECK(!hf_log_file_open(in("pipe"), &err)); /* and does not wait for a reader */
 }
