@@ -109,6 +109,25 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
     engine->on_answer_context = context;
 }
 
+/* ---- what the shell has beside a runtime or a session ---- */
+
+void *hf_runtime_shell(const struct hf_runtime *runtime)
+{
+    return runtime->shell;
+}
+
+void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell)
+{
+    runtime->shell = shell;
+}
+
+void *hf_session_shell(const struct hf_session *session)
+{
+    return session->shell;
+}
+
+/* ---- effects ---- */
+
 bool hf_engine_next_effect(struct hf_engine *engine, struct hf_effect *ret_effect)
 {
     if (engine->effect_taken == engine->effect_count && engine->is_marked)

@@ -41,7 +41,7 @@ static bool refuse_meta(const struct post *post, const char *what)
 static bool refuse_introduction(const struct post *post)
 {
     const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
-    const struct hf_span meta = hf_era_meta(&post->msg);
+    const struct hf_span meta = post->msg.meta;
     const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
     if (!version.p && hf_span_is(post->msg.method, "initialize"))
         return refuse_header(post, "MCP-Protocol-Version (of an older version, or none)",

@@ -235,7 +235,7 @@ static const char *const capabilities[] = { "elicitation", "sampling", "roots" }
 /* What it may ask that client, by what the request says; sometimes it does not care. */
 unsigned modern_may_ask(struct sim *sim, const struct hf_msg *msg)
 {
-    const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));
+    const struct hf_span capable = hf_json_get(msg->meta, HF_SPAN(HF_META_CAPABLE));
     unsigned bits = 0;
     for (unsigned i = 0; i < 3; i++)
         if (chance(sim, 5) || hf_json_get(capable, hf_span_of(capabilities[i])).p)

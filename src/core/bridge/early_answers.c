@@ -4,6 +4,7 @@
  * keys for its questions, so an answer is known by its form alone: it is used if exactly one of
  * them fits what the server asks, and every one once. Whatever does not fit is ignored. */
 #include "core/bridge/early_answers.h"
+#include "core/call/call.h"
 #include "core/outbox.h"
 #include "core/server/server_request.h"
 #include "core/state/call.h"
@@ -44,12 +45,13 @@ bool hf_early_answer(struct hf_call *call, enum hf_method_id method, const struc
     const struct hf_span params =
         hf_json_get((struct hf_span) { call->text, call->text_length }, HF_SPAN("params"));
     const struct hf_span answers = hf_json_get(params, HF_SPAN("inputResponses"));
+    struct hf_call_eras *eras = hf_call_eras(call);
     struct hf_span found = { NULL, 0 };
     unsigned index = 0, fitting = 0, used = 0;
     if (!answers.p || hf_json_get(params, HF_SPAN("requestState")).p)
         return false;
     for (struct hf_json_iter it = hf_json_iter(answers); hf_json_next(&it); index++) {
-        if (index >= 8 * sizeof call->given_used || (call->given_used >> index & 1) ||
+        if (index >= 8 * sizeof eras->early_used || (eras->early_used >> index & 1) ||
             !fits(method, question->params, it.value))
             continue;
         found = it.value;
@@ -58,7 +60,7 @@ bool hf_early_answer(struct hf_call *call, enum hf_method_id method, const struc
     }
     if (fitting != 1)
         return false;
-    call->given_used |= UINT32_C(1) << used;
+    eras->early_used |= UINT32_C(1) << used;
     struct hf_buf draft = hf_draft();
     hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":", HF_FMT(question->id));
     hf_buf_add(&draft, found);

@@ -156,10 +156,11 @@ static int count_questions(struct hf_span requests)
 
 static void set_extra(struct hf_call *call, struct hf_buf *extra)
 {
-    const size_t before = call->extra ? strlen(call->extra) : 0;
-    hf_free(call->extra);
-    call->extra = hf_span_dup(hf_buf_span(extra));
-    hf_msg_to_one_line(call->extra, hf_buf_len(extra)); /* answers may have come over HTTP */
+    struct hf_call_eras *eras = hf_call_eras(call);
+    const size_t before = eras->extra ? strlen(eras->extra) : 0;
+    hf_free(eras->extra);
+    eras->extra = hf_span_dup(hf_buf_span(extra));
+    hf_msg_to_one_line(eras->extra, hf_buf_len(extra)); /* answers may have come over HTTP */
     hf_call_weigh(call, before, hf_buf_len(extra));
     hf_buf_done(extra);
 }
@@ -237,7 +238,7 @@ void hf_input_ask(struct hf_call *call, const struct hf_msg *msg)
         hf_buf_init(&call->input->answers, SIZE_MAX / 2);
     }
     call->was_dispatched = true;
-    call->asked_by = call->runtime->generation;
+    hf_call_eras(call)->asked_by = call->runtime->generation;
     if (++call->input->rounds > ROUNDS_MAX)
         give_up(call, "too_many_rounds", "had asked too often by then");
     else if (count < 0 || (count == 0 && !state.p))

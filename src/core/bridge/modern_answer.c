@@ -1,5 +1,6 @@
 /* modern_answer.c - results and errors of legacy servers, as modern clients get them. */
 #include "core/bridge/modern_answer.h"
+#include "core/call/call.h"
 #include "core/state/call.h"
 #include "core/state/runtime.h"
 #include "core/state/server.h"
@@ -36,13 +37,13 @@ void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
     else if (count != 1)
         return;
     if (sole->is_modern)
-        sole->lacks = required(method->id, params);
+        hf_call_eras(sole)->lacks = required(method->id, params);
 }
 
 /* -32601 is what its server was told about the question: the call's own method is known to it. */
 static int64_t mapped_code(const struct hf_call *call, int64_t code)
 {
-    if (code == -32601 && call->lacks)
+    if (code == -32601 && call->eras->lacks)
         return HF_CODE_MISSING_CAPABILITY;
     return code == -32002 ? -32602 : code; /* resource not found */
 }
@@ -52,7 +53,7 @@ static void add_lack(struct hf_buf *out, const struct hf_call *call, struct hf_s
     const struct hf_span text = hf_json_get(error, HF_SPAN("message"));
     hf_buf_printf(out, "{\"code\":%d,\"message\":", HF_CODE_MISSING_CAPABILITY);
     hf_buf_add(out, text.p ? text : HF_SPAN("\"A capability is missing\""));
-    hf_buf_printf(out, ",\"data\":{\"requiredCapabilities\":%s}}", call->lacks);
+    hf_buf_printf(out, ",\"data\":{\"requiredCapabilities\":%s}}", call->eras->lacks);
 }
 
 static void add_error(struct hf_buf *out, const struct hf_call *call, struct hf_span error,

@@ -97,7 +97,7 @@ struct hf_park *hf_park_new(struct hf_call *call)
     hf_timer_init(&park->timer, HF_TIMER_PARK, park);
     hf_list_push(&session->parks, &park->link);
     hf_park_charge(park, sizeof *park);
-    hf_park_set_capabilities(park, call->capabilities);
+    hf_park_set_capabilities(park, call->eras->capabilities);
     call->park = park;
     return park;
 }

@@ -26,7 +26,7 @@ static bool may_carry(const struct hf_call *call, const struct hf_session *sessi
 
 static struct hf_span capabilities_of(const struct hf_call *call)
 {
-    return call->park ? hf_span_of(call->park->capabilities) : call->capabilities;
+    return call->park ? hf_span_of(call->park->capabilities) : call->eras->capabilities;
 }
 
 /* How well a call can carry it: a server waits in a call whose client is being asked already, so it

@@ -104,7 +104,7 @@ void hf_retry_refuse(const struct hf_incoming *in, struct hf_server *server,
 
 bool hf_retry_is_misplaced(const struct hf_call *call)
 {
-    return call->carries_state && !call->slot->current->is_modern;
+    return call->eras && call->eras->carries_state && !call->slot->current->is_modern;
 }
 
 void hf_retry_refuse_misplaced(struct hf_call *call)
@@ -166,7 +166,7 @@ static bool join(struct hf_park *park, const struct hf_incoming *in)
     struct hf_call *waiter = hf_call_new(in, &waiter_owner);
     if (!waiter)
         return false;
-    const struct hf_span token = hf_json_get(hf_era_meta(msg), HF_SPAN("progressToken"));
+    const struct hf_span token = hf_json_get(msg->meta, HF_SPAN("progressToken"));
     if (token.p)
         waiter->token = (struct hf_span) { waiter->text + (token.p - msg->text.p), token.n };
     hf_call_set_stage(waiter, HF_CALL_JOINED);
@@ -175,7 +175,7 @@ static bool join(struct hf_park *park, const struct hf_incoming *in)
     hf_list_push(&park->waiters, &waiter->link);
     if (waiter->slot)
         hf_session_dispatched(park->session, waiter->slot->server);
-    hf_park_set_capabilities(park, waiter->capabilities);
+    hf_park_set_capabilities(park, waiter->eras->capabilities);
     return true;
 }
 

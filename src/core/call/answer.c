@@ -234,7 +234,7 @@ void hf_call_answer(struct hf_call *call, struct hf_answer answer)
     record(call, &answer);
     if (call->stage == HF_CALL_ASKING)
         call->engine->bridge->input_dropped(call); /* before its answer, which ends its stream */
-    if (hf_seam_must_keep(call, &answer))
+    if (call->engine->uses_seam[HF_SEAM_ANSWER] && hf_seam_must_keep(call, &answer))
         hf_seam_keep(call, &answer);
     else
         hf_answer_leave(call, &answer);
@@ -308,7 +308,7 @@ static uint64_t generation_of(const struct hf_call *call)
 {
     /* whose question cannot be answered, unless the answer went to another already */
     if (call->input && !hf_stage_is_begun(call->stage))
-        return call->asked_by;
+        return call->eras->asked_by;
     if (call->runtime)
         return call->runtime->generation;
     return call->stage == HF_CALL_JOINED ? call->engine->bridge->generation(call)

@@ -78,14 +78,36 @@ struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
     return is_whole ? call : NULL;
 }
 
+/* A modern call has it in its own block. */
+static bool has_own_eras(const struct hf_call *call)
+{
+    return (const void *)call->eras == (const void *)(call + 1);
+}
+
+static void free_eras(struct hf_call *call)
+{
+    hf_free(call->eras->extra);
+    hf_era_undress(call->eras->inserts);
+    if (!has_own_eras(call))
+        hf_free(call->eras);
+}
+
+struct hf_call_eras *hf_call_eras(struct hf_call *call)
+{
+    if (!call->eras)
+        call->eras = hf_new(struct hf_call_eras);
+    return call->eras;
+}
+
 static void free_call(void *p)
 {
     struct hf_call *call = p;
     hf_free(call->own_name);
-    hf_free(call->extra);
-    call->engine->bridge->input_free(call->input);
-    hf_seam_free_answer(call->kept);
-    hf_era_undress(call->inserts);
+    if (call->input)
+        call->engine->bridge->input_free(call->input);
+    hf_free(call->kept);
+    if (call->eras)
+        free_eras(call);
     hf_free(call->own_text);
     hf_pool_give(&call->engine->call_blocks, call);
 }
@@ -131,7 +153,9 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const size_t intro = says_it ? 0 : strlen(session->hello);
     const size_t bytes = msg->text.n + intro;
     const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
-    struct hf_call *call = fits ? make_call(engine, owner, session, method, msg->text.n + 1) : NULL;
+    const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;
+    struct hf_call *call =
+        fits ? make_call(engine, owner, session, method, eras + msg->text.n + 1) : NULL;
     if (!call) {
         hf_reply_failure(
             in, NULL, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
@@ -139,7 +163,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
             "later.");
         return NULL;
     }
-    call->text = (char *)(call + 1);
+    call->text = (char *)(call + 1) + eras;
     call->text_length = msg->text.n;
     memcpy(call->text, msg->text.p, msg->text.n);
     hf_msg_to_one_line(call->text, call->text_length);
@@ -152,8 +176,11 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     call->came_wall_ms = engine->wall_ms;
     call->is_modern = in->is_modern;
     if (call->is_modern) {
-        const struct hf_span capable = hf_json_get(hf_era_meta(msg), HF_SPAN(HF_META_CAPABLE));
-        call->capabilities = (struct hf_span) { call->text + (capable.p - msg->text.p), capable.n };
+        const struct hf_span capable = hf_json_get(msg->meta, HF_SPAN(HF_META_CAPABLE));
+        call->eras = (struct hf_call_eras *)(call + 1);
+        *call->eras = (struct hf_call_eras) {
+            .capabilities = { call->text + (capable.p - msg->text.p), capable.n },
+        };
     }
     call->digits = hf_digits(call->frame.digits, call->id);
     hf_call_cut(call, call->client_id, call->digits);
@@ -293,7 +320,9 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
     if (call->session) {
         runtime->in_flight++;
         runtime->server->calls++;
-        hf_session_dispatched(call->session, runtime->server);
+        call->session->last_dispatch_ms = engine->now_ms;
+        if (call->session->is_finished)
+            hf_session_dispatched(call->session, runtime->server);
         hf_slot_touch(runtime->slot);
     }
     hf_frame_build(call);
@@ -353,7 +382,8 @@ void hf_call_left(struct hf_runtime *before)
 {
     if (before->is_settled)
         return;
-    before->server->engine->host->call_left(before);
+    if (before->check_is_due || before->machine.state == HF_RUNTIME_DRAINING)
+        before->server->engine->host->call_left(before);
     if (before == before->slot->current && before->slot->waiting)
         hf_slot_mark(before->slot);
 }
@@ -391,7 +421,7 @@ void hf_call_release(struct hf_call *call)
         bury_call(call);
     if (runtime)
         hf_call_left(runtime);
-    if (session)
+    if (session && session->is_finished)
         hf_session_maybe_settle(session);
 }
 

@@ -49,4 +49,7 @@ static inline uint64_t hf_call_via(const struct hf_call *call)
     return hf_call_is_parked(call) ? call->engine->bridge->via(call) : call->via;
 }
 
+/* What it carries between the eras, made where it has none yet. */
+struct hf_call_eras *hf_call_eras(struct hf_call *call);
+
 #endif

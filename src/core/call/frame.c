@@ -4,6 +4,7 @@
  * server's own name and our progress token) in the place of the client's. Nothing is copied, and
  * the offsets at which a frame enters the pipe are what evidence is made of. */
 #include "core/call/frame.h"
+#include "core/call/call.h"
 #include <assert.h>
 #include <string.h>
 #include "core/machine/evidence.h"
@@ -47,25 +48,27 @@ static void dress(struct hf_call *call)
     const struct hf_session *session = call->session;
     const struct hf_span hello = hf_span_of(session->hello);
     struct hf_buf meta = hf_draft();
-    const size_t before = hf_era_weight(call->inserts);
-    hf_era_undress(call->inserts);
+    struct hf_call_eras *eras = hf_call_eras(call);
+    const size_t before = hf_era_weight(eras->inserts);
+    hf_era_undress(eras->inserts);
     hf_era_add_meta(&meta,
                     hello.p ? hf_json_get(hello, HF_SPAN("clientInfo")) : (struct hf_span) { 0 },
                     session->capabilities, hf_span_of(session->log_level));
     hf_era_dress((struct hf_span) { call->text, call->text_length }, hf_buf_span(&meta),
-                 hf_span_of(call->extra), call->inserts);
-    hf_call_weigh(call, before, hf_era_weight(call->inserts));
+                 hf_span_of(eras->extra), eras->inserts);
+    hf_call_weigh(call, before, hf_era_weight(eras->inserts));
     hf_buf_done(&meta);
 }
 
 /* Towards a legacy server a modern client's request loses the introduction that it brought. */
 static void strip(struct hf_call *call)
 {
-    const size_t before = hf_era_weight(call->inserts);
-    hf_era_undress(call->inserts);
+    struct hf_call_eras *eras = hf_call_eras(call);
+    const size_t before = hf_era_weight(eras->inserts);
+    hf_era_undress(eras->inserts);
     hf_era_strip((struct hf_span) { call->text, call->text_length }, call->token, call->digits,
-                 call->inserts);
-    hf_call_weigh(call, before, hf_era_weight(call->inserts));
+                 eras->inserts);
+    hf_call_weigh(call, before, hf_era_weight(eras->inserts));
 }
 
 /* All that differs on the way out, in the order of the text. */
@@ -76,8 +79,8 @@ static unsigned collect_cuts(const struct hf_call *call, bool is_dressed,
     size_t done = 0; /* up to here the text is replaced already */
     for (unsigned i = 0; i <= call->cut_count; i++) {
         const size_t at = i < call->cut_count ? call->cuts[i].at : call->text_length;
-        for (; is_dressed && next < HF_INSERTS_MAX && call->inserts[next].at <= at; next++) {
-            const struct hf_insert *insert = &call->inserts[next];
+        for (; is_dressed && next < HF_INSERTS_MAX && call->eras->inserts[next].at <= at; next++) {
+            const struct hf_insert *insert = &call->eras->inserts[next];
             if (!insert->bytes)
                 continue;
             cuts[count++] =

@@ -191,7 +191,7 @@ static void dispatch(struct hf_call *call)
     }
     if (call->owner->answered_instead && call->owner->answered_instead(call))
         return;
-    if (hf_seam_must_clear(call)) {
+    if (call->engine->uses_seam[HF_SEAM_DISPATCH] && hf_seam_must_clear(call)) {
         hf_seam_clear(call);
         return;
     }

@@ -17,11 +17,6 @@
 
 enum { KEEP_MS = 5000 };
 
-void hf_seam_free_answer(struct hf_kept_answer *kept)
-{
-    hf_free(kept);
-}
-
 static void ask(struct hf_call *call, enum hf_seam seam)
 {
     struct hf_effect *effect = hf_emit(call->engine, HF_DO_ASK_LEAVE);
@@ -35,7 +30,7 @@ static void ask(struct hf_call *call, enum hf_seam seam)
 
 bool hf_seam_must_clear(const struct hf_call *call)
 {
-    return call->engine->uses_seam[HF_SEAM_DISPATCH] && call->is_tool_call && !call->is_cleared;
+    return call->is_tool_call && !call->is_cleared;
 }
 
 void hf_seam_clear(struct hf_call *call)
@@ -71,8 +66,8 @@ void hf_seam_too_late(struct hf_call *call)
 
 bool hf_seam_must_keep(const struct hf_call *call, const struct hf_answer *answer)
 {
-    return call->engine->uses_seam[HF_SEAM_ANSWER] && call->is_tool_call &&
-           call->stage != HF_CALL_JOINED && call->slot && answer->outcome != HF_OUTCOME_CANCELLED;
+    return call->is_tool_call && call->stage != HF_CALL_JOINED && call->slot &&
+           answer->outcome != HF_OUTCOME_CANCELLED;
 }
 
 static struct hf_span append(char *to, size_t *at, struct hf_span from)

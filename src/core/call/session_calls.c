@@ -31,7 +31,7 @@ uint64_t hf_session_via_hash(const struct hf_session *session, uint64_t via)
                        (struct hf_span) { (const char *)&via, sizeof via });
 }
 
-static void index_call(struct hf_call *call)
+void hf_session_index_call(struct hf_call *call)
 {
     struct hf_engine *engine = call->engine;
     hf_map_add(&engine->calls_by_client_id, &call->by_client_id,
@@ -41,6 +41,13 @@ static void index_call(struct hf_call *call)
                    hf_session_via_hash(call->session, call->via));
 }
 
+void hf_session_unindex_call(struct hf_call *call)
+{
+    hf_map_remove(&call->engine->calls_by_client_id, &call->by_client_id);
+    if (call->via)
+        hf_map_remove(&call->engine->calls_by_via, &call->by_via);
+}
+
 /* Few are looked through, so that a usual call pays for no map. False: they are few. */
 bool hf_session_calls_are_indexed(struct hf_session *session)
 {
@@ -48,31 +55,8 @@ bool hf_session_calls_are_indexed(struct hf_session *session)
     if (session->has_indexed_calls || session->call_count <= FEW_CALLS)
         return session->has_indexed_calls;
     HF_LIST_EACH (call, &session->calls, struct hf_call, in_session)
-        index_call(call);
+        hf_session_index_call(call);
     return session->has_indexed_calls = true;
-}
-
-void hf_session_add_call(struct hf_session *session, struct hf_call *call)
-{
-    hf_list_push(&session->calls, &call->in_session);
-    session->call_count++;
-    if (session->has_indexed_calls)
-        index_call(call);
-}
-
-void hf_session_remove_call(struct hf_call *call)
-{
-    struct hf_session *session = call->session;
-    if (!hf_linked(&call->in_session))
-        return;
-    hf_unlink(&call->in_session);
-    if (session->has_indexed_calls) {
-        hf_map_remove(&call->engine->calls_by_client_id, &call->by_client_id);
-        if (call->via)
-            hf_map_remove(&call->engine->calls_by_via, &call->by_via);
-    }
-    if (--session->call_count == 0)
-        session->has_indexed_calls = false;
 }
 
 /* False: there is another already. */

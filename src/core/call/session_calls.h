@@ -4,14 +4,33 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/list.h"
 #include "base/span.h"
+#include "core/state/call.h"
+#include "core/state/session.h"
 
-struct hf_call;
-struct hf_session;
-
+void hf_session_index_call(struct hf_call *call);
+void hf_session_unindex_call(struct hf_call *call);
 /* While its client waits for it: once its client has its answer, or a question, it is nobody's. */
-void hf_session_add_call(struct hf_session *session, struct hf_call *call);
-void hf_session_remove_call(struct hf_call *call); /* also of one that is not there any more */
+static inline void hf_session_add_call(struct hf_session *session, struct hf_call *call)
+{
+    hf_list_push(&session->calls, &call->in_session);
+    session->call_count++;
+    if (session->has_indexed_calls)
+        hf_session_index_call(call);
+}
+/* Also of one that is not there any more. */
+static inline void hf_session_remove_call(struct hf_call *call)
+{
+    struct hf_session *session = call->session;
+    if (!hf_linked(&call->in_session))
+        return;
+    hf_unlink(&call->in_session);
+    if (session->has_indexed_calls)
+        hf_session_unindex_call(call);
+    if (--session->call_count == 0)
+        session->has_indexed_calls = false;
+}
 /* The call of that id, raw; NULL: none, or more than one. */
 struct hf_call *hf_session_find_call(struct hf_session *session, struct hf_span id,
                                      bool *ret_are_two);

@@ -254,7 +254,7 @@ void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg)
 {
     if (session->hello || !session->only || !session->only->is_clients_own)
         return;
-    const struct hf_span meta = hf_era_meta(msg);
+    const struct hf_span meta = msg->meta;
     const struct hf_span info = hf_json_get(meta, HF_SPAN(HF_META_CLIENT));
     struct hf_buf hello = hf_draft();
     hf_buf_printf(&hello, "{\"protocolVersion\":\"%s\",\"capabilities\":%.*s,\"clientInfo\":",

@@ -54,7 +54,7 @@ static bool is_removed(enum hf_method_id method)
 
 bool hf_modern_refuse_wrong(const struct hf_incoming *in)
 {
-    const struct hf_span meta = hf_era_meta(in->msg);
+    const struct hf_span meta = in->msg->meta;
     const struct hf_span version = hf_json_get(meta, HF_SPAN(HF_META_VERSION));
     const struct hf_span capable = hf_json_get(meta, HF_SPAN(HF_META_CAPABLE));
     if (hf_json_type(version) != HF_JSON_STRING) {

@@ -10,14 +10,3 @@ void hf_session_set_errors_as(struct hf_session *session, enum hf_errors_as erro
 {
     session->errors_as = errors_as;
 }
-
-void *hf_session_shell(const struct hf_session *session)
-{
-    return session->shell;
-}
-
-bool hf_session_uses(const struct hf_session *session, const struct hf_server *server)
-{
-    return (!session->only || session->only == server) &&
-           hf_policy_allows_server(session->policy, server->name);
-}

@@ -3,11 +3,15 @@
 #define HF_CORE_CLIENT_SESSION_H
 
 #include <stdbool.h>
+#include "core/engine.h"
+#include "core/state/server.h"
+#include "core/state/session.h"
 
-struct hf_server;
-struct hf_session;
-
-bool hf_session_uses(const struct hf_session *session,
-                     const struct hf_server *server); /* its door */
+/* Whether its endpoint and its policy let it. */
+static inline bool hf_session_uses(const struct hf_session *session, const struct hf_server *server)
+{
+    return (!session->only || session->only == server) &&
+           (!session->policy || hf_policy_allows_server(session->policy, server->name));
+}
 
 #endif

@@ -104,6 +104,9 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 /* A server may have changed its era while the call waited for it. */
 static bool answered_instead(struct hf_call *call)
 {
+    /* nothing of this can be where both sides speak the older era */
+    if (!call->eras && !call->input && !call->slot->current->is_modern)
+        return false;
     if (hf_retry_is_misplaced(call))
         hf_retry_refuse_misplaced(call);
     else if (hf_input_is_misplaced(call))

@@ -66,12 +66,13 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
     }
     if (in->is_modern)
         hf_initialize_modern(session, msg);
-    else
+    else if (!session->hello)
         hf_initialize_stranger(session);
-    hf_initialize_confirmed(session);
+    if (!session->has_initialized)
+        hf_initialize_confirmed(session);
     if (in->method->id == HF_METHOD_TOOLS_CALL)
         identify(&incoming, origin);
-    if (hf_retry_is_ours(in))
+    if (in->is_modern && hf_retry_is_ours(in))
         hf_retry_take(in);
     else
         hf_request_route(in);

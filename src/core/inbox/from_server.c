@@ -192,7 +192,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         return;
     }
     call->is_answered = true;
-    if (call->owner->purpose != HF_FOR_CHECK)
+    if (runtime->is_suspect && call->owner->purpose != HF_FOR_CHECK)
         hf_check_answer_came(runtime);
     if (call->owner->answered)
         call->owner->answered(call, msg);
@@ -377,7 +377,8 @@ void hf_runtime_bytes_came(struct hf_runtime *runtime, struct hf_now now)
 {
     hf_set_now(runtime->server->engine, now);
     runtime->last_byte_ms = now.mono_ms;
-    hf_era_probe_sign_of_life(runtime);
+    if (runtime->is_probing)
+        hf_era_probe_sign_of_life(runtime);
 }
 
 void hf_runtime_stderr_line(struct hf_runtime *runtime, struct hf_span line)

@@ -76,7 +76,8 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
             "the call was not sent.");
         return;
     }
-    const enum hf_retry_state state = hf_retry_state(in, server);
+    const enum hf_retry_state state =
+        in->is_modern ? hf_retry_state(in, server) : HF_RETRY_STATELESS;
     if (state > HF_RETRY_STATE_OF_SERVER) {
         hf_retry_refuse(in, server, state);
         return;
@@ -84,7 +85,8 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
     struct hf_call *call = hf_call_new(in, &hf_client_call_owner);
     if (!call)
         return;
-    call->carries_state = state == HF_RETRY_STATE_OF_SERVER;
+    if (state == HF_RETRY_STATE_OF_SERVER)
+        hf_call_eras(call)->carries_state = true;
     if (target->own_name.p && name.p) {
         call->own_name = hf_span_dup(target->own_name);
         hf_call_cut(call, moved(call, msg, name),

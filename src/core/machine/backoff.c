@@ -37,12 +37,6 @@ void hf_backoff_connected(struct hf_backoff *b)
     b->retry_after_ms = 0;
 }
 
-void hf_backoff_call_completed(struct hf_backoff *b)
-{
-    b->streak = 0;
-    b->streak_has_death = false;
-}
-
 uint32_t hf_backoff_k(const struct hf_backoff *b, const struct hf_backoff_settings *s,
                       uint64_t now_ms)
 {

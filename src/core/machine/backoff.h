@@ -29,7 +29,11 @@ void hf_backoff_reset(struct hf_backoff *b); /* a fresh budget; was_connected st
 void hf_backoff_attempt_failed(struct hf_backoff *b, uint64_t now_ms);
 void hf_backoff_died(struct hf_backoff *b, bool completed_a_call, uint64_t now_ms);
 void hf_backoff_connected(struct hf_backoff *b);
-void hf_backoff_call_completed(struct hf_backoff *b); /* the streak is over */
+static inline void hf_backoff_call_completed(struct hf_backoff *b) /* the streak is over */
+{
+    b->streak = 0;
+    b->streak_has_death = false;
+}
 
 uint32_t hf_backoff_k(const struct hf_backoff *b, const struct hf_backoff_settings *s,
                       uint64_t now_ms);

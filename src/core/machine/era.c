@@ -2,17 +2,6 @@
 #include "core/machine/era.h"
 #include "wire/json.h"
 
-struct hf_span hf_era_meta(const struct hf_msg *msg)
-{
-    return msg->meta;
-}
-
-bool hf_era_is_modern(const struct hf_msg *msg)
-{
-    const struct hf_span meta = hf_era_meta(msg);
-    return meta.p && hf_json_get(meta, HF_SPAN(HF_META_VERSION)).p;
-}
-
 void hf_era_add_meta(struct hf_buf *out, struct hf_span client_info, struct hf_span capabilities,
                      struct hf_span level)
 {

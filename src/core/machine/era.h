@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "core/settings.h"
+#include "wire/json.h"
 #include "wire/jsonrpc.h"
 
 #define HF_MODERN_VERSION  "2026-07-28"
@@ -29,10 +30,11 @@ enum { /* error codes of the modern revision */
        HF_CODE_UNSUPPORTED_VERSION = -32022,
 };
 
-/* `params._meta`, or p NULL. */
-struct hf_span hf_era_meta(const struct hf_msg *msg);
 /* A request that says of itself that it is modern. */
-bool hf_era_is_modern(const struct hf_msg *msg);
+static inline bool hf_era_is_modern(const struct hf_msg *msg)
+{
+    return msg->meta.p && hf_json_get(msg->meta, HF_SPAN(HF_META_VERSION)).p;
+}
 
 /* The members that make a request modern, without braces: version, client, capabilities and, where
  * p is not NULL, the log level (a raw string). */

@@ -30,6 +30,13 @@ struct hf_stats {
     struct hf_histogram waiting;      /* of all: the time before that */
 };
 
-void hf_histogram_add(struct hf_histogram *histogram, uint64_t ms);
+static inline void hf_histogram_add(struct hf_histogram *histogram, uint64_t ms)
+{
+    unsigned at = 0;
+    while (at < HF_HISTOGRAM_COUNT && ms > hf_histogram_bounds[at])
+        at++;
+    histogram->buckets[at]++;
+    histogram->sum_ms += ms;
+}
 
 #endif

@@ -452,14 +452,6 @@ void hf_runtime_start_timer(struct hf_runtime *runtime)
 
 /* ---- what the shell asks ---- */
 
-void *hf_runtime_shell(const struct hf_runtime *runtime)
-{
-    return runtime->shell;
-}
-void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell)
-{
-    runtime->shell = shell;
-}
 struct hf_server *hf_runtime_server(const struct hf_runtime *runtime)
 {
     return runtime->server;

@@ -78,7 +78,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     hf_link_init(&server->uses);
     hf_list_push(&engine->unlisted, &server->in_unlisted);
     hf_list_push(&engine->servers, &server->link);
-    if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
+    if (hf_server_is_shared(server))
         new_slot(server, NULL);
     hf_server_mark(server);
     return server;
@@ -129,10 +129,8 @@ void hf_server_destroy(struct hf_server *server)
 
 /* ---- slots of a server ---- */
 
-struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_session *session)
+struct hf_slot *hf_slot_of_client(const struct hf_server *server, const struct hf_session *session)
 {
-    if (server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own)
-        return hf_server_slot(server);
     struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
         if (slot->owner == session && !slot->is_removed)
@@ -141,13 +139,12 @@ struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_sessi
     return NULL;
 }
 
-struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session)
+struct hf_slot *hf_slot_for_client(struct hf_server *server, struct hf_session *session)
 {
-    struct hf_slot *slot = hf_slot_of(server, session);
-    if (slot || server->is_removed || server->settings.isolation == HF_ISOLATION_SHARED ||
-        server->is_clients_own)
-        return slot;
+    struct hf_slot *slot = hf_slot_of_client(server, session);
     uint32_t count = 0;
+    if (slot || server->is_removed)
+        return slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link)
         count++;
     return count < server->settings.max_runtimes ? new_slot(server, session) : NULL;

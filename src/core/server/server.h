@@ -7,9 +7,26 @@
 #include "core/machine/method.h"
 #include "core/state/server.h"
 
-struct hf_slot *hf_slot_of(const struct hf_server *server, const struct hf_session *session);
+/* One slot for all its clients, or for the only one it has. */
+static inline bool hf_server_is_shared(const struct hf_server *server)
+{
+    return server->settings.isolation == HF_ISOLATION_SHARED || server->is_clients_own;
+}
+struct hf_slot *hf_slot_of_client(const struct hf_server *server, const struct hf_session *session);
+struct hf_slot *hf_slot_for_client(struct hf_server *server, struct hf_session *session);
+/* NULL: that client has none. */
+static inline struct hf_slot *hf_slot_of(const struct hf_server *server,
+                                         const struct hf_session *session)
+{
+    return hf_server_is_shared(server) ? hf_server_slot(server)
+                                       : hf_slot_of_client(server, session);
+}
 /* Makes one of its own where it needs one; NULL: there are as many as maxRuntimes allows. */
-struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session);
+static inline struct hf_slot *hf_slot_for(struct hf_server *server, struct hf_session *session)
+{
+    return hf_server_is_shared(server) ? hf_server_slot(server)
+                                       : hf_slot_for_client(server, session);
+}
 void hf_slot_idle(struct hf_slot *slot);
 void hf_slots_drop_owner(struct hf_session *session); /* it is gone, and so are its own slots */
 void hf_server_destroy(struct hf_server *server);     /* at the end of the engine */

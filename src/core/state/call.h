@@ -115,6 +115,17 @@ struct hf_loss {
     const char *why; /* for people, if nobody can tell what became of it */
 };
 
+/* What only modern calls, and calls between the eras, carry. */
+struct hf_call_eras {
+    struct hf_span capabilities; /* of its client, for this request; raw, in text */
+    bool carries_state;          /* a requestState that is not ours: for modern servers only */
+    const char *lacks;           /* JSON: capabilities that its server would have needed; or NULL */
+    uint32_t early_used;         /* bits: answers it brought along that were used */
+    char *extra;                 /* members for params: what its server asked for; NULL: none */
+    uint64_t asked_by;           /* the generation that asked its legacy client for input */
+    struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a server of the other era */
+};
+
 struct hf_call {
     struct hf_link link;       /* in a turn, in runtime->calls, in slot->clearing, … (stage.h) */
     struct hf_link in_session; /* in session->calls */
@@ -134,21 +145,16 @@ struct hf_call {
     size_t text_length;    /* without that */
     char *own_text;        /* what `text` of a call of ours is in, or NULL: it stands behind us */
     uint64_t via;          /* the front's name for the message it came in */
-    struct hf_span client_id;    /* raw, in text */
-    struct hf_span token;        /* the client's progress token, raw, in text; p NULL: none */
-    struct hf_span uri;          /* raw, in text: of a resource request */
-    struct hf_park *park;        /* what it carries or, if it is JOINED, waits for; NULL: none */
-    bool is_modern;              /* it carries its own introduction */
-    bool carries_state;          /* a requestState that is not ours: for modern servers only */
-    struct hf_span capabilities; /* of its client, for this request; raw, in text */
-    const char *lacks;           /* JSON: capabilities that its server would have needed; or NULL */
-    char *extra;                 /* members for params: what its server asked for; NULL: none */
-    uint32_t given_used;         /* bits: answers it brought along that were used */
-    struct hf_input *input;      /* its modern server asked its legacy client; NULL: never */
-    uint64_t asked_by;           /* the generation that did */
-    size_t held;                 /* bytes of it in engine->held_bytes */
-    size_t intro;                /* of those, for what is added when it is first sent */
-    struct hf_insert inserts[HF_INSERTS_MAX]; /* towards a server of the other era */
+    struct hf_span client_id; /* raw, in text */
+    struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
+    struct hf_span uri;       /* raw, in text: of a resource request */
+    struct hf_park *park;     /* what it carries or, if it is JOINED, waits for; NULL: none */
+    bool is_modern;           /* it carries its own introduction */
+    struct hf_input *input;   /* its modern server asked its legacy client; NULL: never */
+    struct hf_call_eras
+        *eras;    /* what only modern calls, and those between the eras, carry; or NULL */
+    size_t held;  /* bytes of it in engine->held_bytes */
+    size_t intro; /* of those, for what is added when it is first sent */
     struct hf_cut cuts[3];
     unsigned cut_count;
     char *own_name; /* the server's own name for what is called, where it differs; JSON */
