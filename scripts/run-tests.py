@@ -28,7 +28,7 @@ WIDTH = min(3, (os.cpu_count() or 1) + 1)
 ALONE = ("test_sim", "test_sim_sanitized", "kills", "conformance", "http_crowd")
 # The longest first, so that the workers end together.
 LONGEST = ("lint", "liveness", "three_kinds", "http_lifecycle", "sdk", "eras_stdio", "install", "http_sessions", "aggregate", "reconnect",
-           "http_evidence", "upgrade", "http_streams", "limits", "eras_http", "parked", "mutant_finds", "http_clients")
+           "http_evidence", "upgrade", "http_streams", "limits", "eras_http", "parked", "http_clients")
 # Why a suite may take more than LONG_S.
 REASONS = {
     "conformance": "the official suite, twelve times one after the other: its checks have windows of half a second",

@@ -255,7 +255,7 @@ static void close_host(struct host *host)
     CHECK(!is_alive(started_pid(host, "left")));
     CHECK(!is_alive(started_pid(host, "right")));
     hf_close(host->hf);
-    CHECK(count_fds() == host->fds_before);
+    CHECK_EQ(count_fds(), host->fds_before);
     CHECK(!has_children());
     remove_files(host);
 }
@@ -304,7 +304,7 @@ static void disable_the_hanging(struct host *host)
     const long pid = started_pid(host, "left");
     CHECK(state_is(host, "left", "connecting"));
     call(&host->one, 1, "left__effect", "{}"); /* waits for the attempt that is killed now */
-    CHECK(hf_disable(host->hf, "left") == HF_DONE);
+    CHECK_EQ(hf_disable(host->hf, "left"), HF_DONE);
     CHECK(state_is(host, "left", "disabling"));
     REACH(host, state_is(host, "left", "disabled"));
     CHECK(!is_alive(pid));
@@ -314,11 +314,11 @@ static void disable_the_hanging(struct host *host)
     call(&host->one, 3, "right__effect", "{}");
     REACH(host, says(&host->one, 2, "") && says(&host->one, 3, ""));
     CHECK(says(&host->one, 2, "-31003") && says(&host->one, 3, "\"result\""));
-    CHECK(hf_restart(host->hf, "left") == HF_REFUSED);
-    CHECK(hf_reconnect(host->hf, "left") == HF_REFUSED);
-    CHECK(hf_disable(host->hf, "left") == HF_DONE);
+    CHECK_EQ(hf_restart(host->hf, "left"), HF_REFUSED);
+    CHECK_EQ(hf_reconnect(host->hf, "left"), HF_REFUSED);
+    CHECK_EQ(hf_disable(host->hf, "left"), HF_DONE);
     CHECK(state_is(host, "left", "disabled") && started_pid(host, "left") == pid);
-    CHECK(count_effects(host, "left") == 0);
+    CHECK_EQ(count_effects(host, "left"), 0);
 }
 
 TEST(disable_while_connecting_kills_the_attempt_and_ends_disabled)
@@ -347,7 +347,7 @@ static void enable_and_restart_the_disabling(struct host *host)
     CHECK(state_is(host, "left", "connecting") && !is_alive(pid));
     CHECK(says(&host->one, 1, "\"result\"") && started_pid(host, "left") == pid);
     REACH(host, state_is(host, "left", "connected"));
-    CHECK(hf_generation(host->hf, "left") == 2);
+    CHECK_EQ(hf_generation(host->hf, "left"), 2);
     call(&host->one, 3, "left__effect", "{}");
     REACH(host, says(&host->one, 3, ""));
     CHECK(says(&host->one, 3, "\"result\"") && count_effects(host, "left") == 2);
@@ -367,7 +367,7 @@ static void remove_the_busy(struct host *host)
     const long pid = hf_pid(host->hf, "left");
     call(&host->one, 1, "left__slow", "{\"ms\":150,\"key\":\"drained\"}");
     turn(host, clock_ms());
-    CHECK(hf_remove(host->hf, "left") == HF_DONE);
+    CHECK_EQ(hf_remove(host->hf, "left"), HF_DONE);
     CHECK(is_alive(pid) && !says(&host->one, 1, ""));
     REACH(host, says(&host->one, 1, "") && !is_alive(pid));
     CHECK(says(&host->one, 1, "\"result\"") && count_effects(host, "left") == 1);
@@ -379,8 +379,8 @@ static void remove_the_busy(struct host *host)
     CHECK(says(&host->one, 2, "-32602") && says(&host->one, 3, "\"result\""));
     CHECK(hf_pid(host->hf, "left") == 0 && hf_generation(host->hf, "left") == 0);
     CHECK(!hf_reason(host->hf, "left"));
-    CHECK(hf_enable(host->hf, "left") == HF_NO_SUCH_SERVER);
-    CHECK(hf_remove(host->hf, "left") == HF_NO_SUCH_SERVER);
+    CHECK_EQ(hf_enable(host->hf, "left"), HF_NO_SUCH_SERVER);
+    CHECK_EQ(hf_remove(host->hf, "left"), HF_NO_SUCH_SERVER);
     CHECK(!hf_client_open(host->hf, "left", on_message, &host->two));
 }
 
@@ -410,7 +410,7 @@ static void talk_as_two(struct host *host)
     hf_client_close(host->two.client);
     const size_t heard = host->two.used;
     REACH(host, says(&host->one, 2, "\"result\""));
-    CHECK(host->two.used == heard);
+    CHECK_EQ(host->two.used, heard);
     CHECK(answers(&host->one, 1) == 1 && answers(&host->one, 2) == 1);
 }
 
@@ -431,7 +431,7 @@ TEST(close_at_once_leaves_neither_descriptor_nor_process_behind)
     const long left = hf_pid(host.hf, "left"), right = hf_pid(host.hf, "right");
     call(&host.one, 1, "right__slow", "{\"ms\":150}");
     hf_close(host.hf);
-    CHECK(count_fds() == host.fds_before);
+    CHECK_EQ(count_fds(), host.fds_before);
     CHECK(!is_alive(left) && !is_alive(right));
     CHECK(!has_children());
     remove_files(&host);
@@ -443,7 +443,7 @@ TEST(a_host_with_no_client_and_no_time_at_all_leaves_nothing)
     REQUIRE(open_host(&host, NULL));
     hf_client_close(host.one.client);
     hf_close(host.hf);
-    CHECK(count_fds() == host.fds_before);
+    CHECK_EQ(count_fds(), host.fds_before);
     CHECK(!has_children());
     remove_files(&host);
 }

@@ -2,7 +2,8 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { assertOurError, isGone, killNow, processState, runReady, stop, textOf, until } from './harness.mjs';
+import path from 'node:path';
+import { assertOurError, isGone, killNow, processState, run, runReady, scratch, stop, textOf, until } from './harness.mjs';
 
 // A first attempt that waited for any timer at all would wait a minute here.
 const SLOW_TIMERS = ['--reconnect-min-ms', '60000', '--reconnect-max-ms', '60000', '--reconnect-jitter', '0'];
@@ -66,6 +67,32 @@ test('an_answer_written_right_before_the_death_always_arrives', async (t) => {
   }
   const pids = hf.server.pids().slice(0, 40);
   for (const pid of pids) await until(() => isGone(pid), `process ${pid} to be reaped`);
+  await hf.finish();
+});
+
+// Greets, lists one tool, and answers its first call without a newline, as its last words.
+const HASTY = `
+const say = (id, result) => JSON.stringify({ jsonrpc: '2.0', id, result });
+require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === 'initialize') {
+    console.log(say(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'hasty', version: '1' } }));
+  } else if (method === 'tools/list') {
+    console.log(say(id, { tools: [{ name: 'hurry', inputSchema: { type: 'object' } }] }));
+  } else if (method === 'tools/call') {
+    require('fs').writeSync(1, say(id, { content: [{ type: 'text', text: 'last words' }] }));
+    process.exit(1);
+  }
+});
+`;
+
+// P4: everything a server wrote is read before it is called dead
+test('an_answer_that_ends_with_the_stream_instead_of_a_newline_still_beats_the_death', async (t) => {
+  const script = path.join(scratch(), 'hasty.cjs');
+  fs.writeFileSync(script, HASTY);
+  const hf = run(t, { command: [process.execPath, script] });
+  await hf.initialize();
+  assert.equal(textOf(await hf.call('hurry')), 'last words');
   await hf.finish();
 });
 

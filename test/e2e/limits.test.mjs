@@ -1,7 +1,7 @@
 // Too much, too deep, not JSON at all: one message fails, with one clear error, and all else goes on.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { PLAIN_HOLDFAST, assertOurError, killNow, runReady, stop, textOf, until } from './harness.mjs';
+import { PLAIN_HOLDFAST, assertOurError, isGone, killNow, runReady, stop, textOf, until } from './harness.mjs';
 
 const HUNDRED_MB = 100 << 20;
 
@@ -166,4 +166,17 @@ test('a_server_that_does_not_read_fills_a_bounded_buffer_and_then_calls_are_refu
   }
   assert.ok(served >= 5, `${served} of 60 were served`);
   await hf.finish();
+});
+
+// P12: a peer that does not read is cut off at the bound
+test('a_client_that_asks_for_more_than_it_reads_is_cut_off_at_max_buffered_bytes', async (t) => {
+  const hf = await runReady(t, { options: ['--max-buffered-bytes', '2000000'] });
+  hf.child.stdout.pause();
+  const calls = Array.from({ length: 30 }, () => hf.call('big', { bytes: 200000 }));
+  await until(() => isGone(hf.pid), 'holdfast to give its client up');
+  hf.child.stdout.resume();
+  await hf.exitWithin();
+  const answered = (await Promise.allSettled(calls)).filter((call) => call.status === 'fulfilled').length;
+  assert.ok(answered < 15, `${answered} of 30 answers, 6 MB, came although nobody read them`);
+  await hf.assertNoOrphans();
 });

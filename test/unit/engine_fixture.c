@@ -72,7 +72,7 @@ static void send_to(struct world *w, const struct hf_effect *effect)
     m->via = effect->via;
     m->is_answer = effect->is_answer;
     m->error_code = effect->error_code;
-    CHECK(m->is_answer == (m->msg.kind >= HF_MSG_RESULT));
+    CHECK_EQ(m->is_answer, m->msg.kind >= HF_MSG_RESULT);
 }
 
 static void keep_note(struct world *w, const struct hf_note *note)
@@ -300,6 +300,17 @@ void child_says(struct child *c, const char *format, ...)
     settle(c->world);
 }
 
+void child_notifies(struct child *c, const char *method, const char *params)
+{
+    child_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":%s}", method, params);
+}
+
+void child_asks(struct child *c, const char *id, const char *method, const char *params)
+{
+    child_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":%s}", id, method,
+               params);
+}
+
 void child_answers(struct child *c, const char *method, const char *result)
 {
     const struct message *m = child_last(c, method);
@@ -348,6 +359,18 @@ void child_tree_is_gone(struct child *c)
     settle(c->world);
 }
 
+void child_stalls(struct child *c, size_t pipe_capacity)
+{
+    c->manners.reads_nothing = true;
+    c->manners.pipe_capacity = pipe_capacity;
+}
+
+void child_goes_on(struct child *c)
+{
+    c->manners.reads_nothing = false;
+    settle(c->world);
+}
+
 void child_dies(struct child *c)
 {
     end_process(c, KILLED);
@@ -360,37 +383,18 @@ void child_dies(struct child *c)
 
 struct hf_settings default_settings(void)
 {
-    return (struct hf_settings) {
-        .wait_ms = 45000,
-        .start_timeout_ms = 120000,
-        .list_wait_ms = 10000,
-        .ask_ms = 900000,
-        .gone_ms = 30000,
-        .relist_ms = 300000,
-        .era = HF_ERA_LEGACY,
-        .era_probe_ms = 5000,
-        .reconnect = { .min_ms = 1000,
-                       .max_ms = 30000,
-                       .window_ms = 300000,
-                       .attempts = -1,
-                       .first_attempts = 10,
-                       .probe_ms = 60000 },
-        .liveness = { .timeout_ms = 5000, .gap_ms = 10000, .failures = 3 },
-        .close_ms = 2000,
-        .term_ms = 3000,
-        .kill_ms = 5000,
-        .eof_ms = 1000,
-        .drain_ms = 10000,
-        .stall_ms = 60000,
-        .overlap = true,
-        .max_runtimes = 16,
-        .max_waiting = 1000,
-    };
+    return SETTINGS();
+}
+
+static void end_of_test(void *world)
+{
+    world_end(world);
 }
 
 struct world *world_new_with(struct hf_limits limits)
 {
     struct world *w = hf_new(struct world);
+    test_at_end(end_of_test, w);
     w->now_ms = T0;
     w->limits = limits;
     hf_buf_init(&w->notes, BUF_MAX);
@@ -400,11 +404,7 @@ struct world *world_new_with(struct hf_limits limits)
 
 struct world *world_new(void)
 {
-    return world_new_with((struct hf_limits) { .max_message_bytes = 1 << 26,
-                                               .max_buffered_bytes = 1 << 28,
-                                               .max_depth = 512,
-                                               .page_bytes = 1000000,
-                                               .park_ms = 900000 });
+    return world_new_with(LIMITS());
 }
 
 static size_t asked(const struct client *c, struct hf_span id)
@@ -468,10 +468,13 @@ static void on_broken(void *context, unsigned promise, const char *sentence)
 
 void world_end(struct world *w)
 {
+    test_has_ended(w);
     settle(w);
     hf_engine_check(w->engine, on_broken, NULL);
     if (w->bugs)
         test_fail(__FILE__, __LINE__, "no machine reports a bug");
+    if (w->must_hold_nothing)
+        CHECK_EQ(hf_engine_held_bytes(w->engine), 0);
     for (size_t i = 0; i < w->client_count; i++) {
         check_answers(&w->clients[i]);
         check_sentences(&w->clients[i]);
@@ -521,7 +524,7 @@ struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec)
 {
     struct hf_server_spec with = *spec;
     struct manners *m = &w->manners[w->server_count];
-    m->tools = "[{\"name\":\"echo\"}]";
+    *m = MANNERS();
     with.shell = m;
     struct hf_server *server = hf_server_add(w->engine, &with, at(w->now_ms));
     w->servers[w->server_count++] = server;

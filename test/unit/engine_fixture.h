@@ -6,8 +6,8 @@
  * far as their manners say: a well-behaved one starts, answers initialize and lists, and exits when
  * it is asked to; calls are left to the test. Nothing here knows how the engine works inside.
  *
- * world_end() also checks what must hold in every test: no machine reported a bug, and no request
- * of any client was answered more often than it was sent.
+ * A world ends with its test. Checked then, in every test: no machine reported a bug, and no
+ * request of any client was answered more often than it was sent.
  */
 #ifndef HF_ENGINE_FIXTURE_H
 #define HF_ENGINE_FIXTURE_H
@@ -147,15 +147,60 @@ struct world {
     } leaves[LEAVES_MAX];
     size_t leave_count;
     bool by_hand;                                 /* children do nothing of themselves */
+    bool must_hold_nothing;                       /* at its end */
     void (*send)(const struct hf_effect *effect); /* NULL: to the clients of this world */
 };
 
+/* ---- settings, limits and manners: the usual ones, with what a test changes ---- */
+
+/* That a later member overrides an earlier one is how a default is changed here. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+/* DESIGN 12, with minMs 1000 and jitter 0: SETTINGS(.wait_ms = 2000, .reconnect.attempts = 5) */
+#define SETTINGS(...)                                                                              \
+    ((struct hf_settings) { .wait_ms = 45000,                                                      \
+                            .start_timeout_ms = 120000,                                            \
+                            .list_wait_ms = 10000,                                                 \
+                            .ask_ms = 900000,                                                      \
+                            .gone_ms = 30000,                                                      \
+                            .relist_ms = 300000,                                                   \
+                            .era = HF_ERA_LEGACY,                                                  \
+                            .era_probe_ms = 5000,                                                  \
+                            .reconnect.min_ms = 1000,                                              \
+                            .reconnect.max_ms = 30000,                                             \
+                            .reconnect.window_ms = 300000,                                         \
+                            .reconnect.attempts = -1,                                              \
+                            .reconnect.first_attempts = 10,                                        \
+                            .reconnect.probe_ms = 60000,                                           \
+                            .liveness.timeout_ms = 5000,                                           \
+                            .liveness.gap_ms = 10000,                                              \
+                            .liveness.failures = 3,                                                \
+                            .close_ms = 2000,                                                      \
+                            .term_ms = 3000,                                                       \
+                            .kill_ms = 5000,                                                       \
+                            .eof_ms = 1000,                                                        \
+                            .drain_ms = 10000,                                                     \
+                            .stall_ms = 60000,                                                     \
+                            .overlap = true,                                                       \
+                            .max_runtimes = 16,                                                    \
+                            .max_waiting = 1000,                                                   \
+                            __VA_ARGS__ })
+struct hf_settings default_settings(void);
+#define LIMITS(...)                                                                                \
+    ((struct hf_limits) { .max_message_bytes = 1 << 26,                                            \
+                          .max_buffered_bytes = 1 << 28,                                           \
+                          .max_depth = 512,                                                        \
+                          .page_bytes = 1000000,                                                   \
+                          .park_ms = 900000,                                                       \
+                          __VA_ARGS__ })
+#define MANNERS(...) ((struct manners) { .tools = "[{\"name\":\"echo\"}]", __VA_ARGS__ })
+#define HTTP(...)    ((struct http_manners) { .by_hand = false, __VA_ARGS__ })
+
 /* ---- the world ---- */
 
-struct hf_settings default_settings(void); /* DESIGN 12, with minMs 1000 and jitter 0 */
 struct world *world_new(void);
 struct world *world_new_with(struct hf_limits limits);
-void world_end(struct world *w);
+void world_end(struct world *w); /* before its test does: for loops that make many */
 /* Performs all effects and lets the children react, until nothing moves. */
 void settle(struct world *w);
 bool pump(struct world *w);                 /* only performs what is out; false: nothing was */
@@ -180,6 +225,8 @@ void child_start(struct child *c);
 void child_fails_to_start(struct child *c, const char *why);
 void child_reads(struct child *c, size_t bytes); /* from its stdin */
 void child_says(struct child *c, const char *format, ...) HF_PRINTF(2, 3);
+void child_notifies(struct child *c, const char *method, const char *params);
+void child_asks(struct child *c, const char *id, const char *method, const char *params);
 void child_answers(struct child *c, const char *method, const char *result); /* the last such one */
 void child_answers_error(struct child *c, const char *method, int code, const char *message);
 void child_answers_line(struct child *c, size_t line, const char *result);
@@ -187,6 +234,9 @@ void child_exits(struct child *c, int wait_status);
 void child_falls_silent(struct child *c);
 void child_tree_is_gone(struct child *c);
 void child_dies(struct child *c); /* killed -9 from outside: exit, EOF, the rest of the tree */
+/* Reads nothing from now on, and its pipe takes no more than that; then reads everything again. */
+void child_stalls(struct child *c, size_t pipe_capacity);
+void child_goes_on(struct child *c);
 size_t child_got(const struct child *c, const char *method);
 const struct message *child_last(const struct child *c, const char *method); /* NULL: none */
 struct hf_span child_last_id(const struct child *c, const char *method);
@@ -207,6 +257,9 @@ void client_via_cancelled(struct client *c, uint64_t via);
 void client_calls(struct client *c, int id, const char *tool);
 void client_cancels(struct client *c, int id);
 void client_asks(struct client *c, int id, const char *method); /* without params */
+void client_requests(struct client *c, int id, const char *method, const char *params);
+void client_answers(struct client *c, const char *method,
+                    const char *result); /* the last such one */
 void client_leaves(struct client *c);
 
 size_t answers_to(const struct client *c, int id);
@@ -238,7 +291,13 @@ struct scene {
 };
 struct scene scene(void);
 struct scene scene_of(struct hf_settings settings);
+struct scene called_scene(void); /* its call 1 is with the server */
 struct scene remote_scene(void); /* the same with a remote server */
 struct scene remote_scene_of(struct hf_settings settings, struct http_manners http);
+/* The server alone, as far as it has come by itself: no client yet. */
+struct scene lone_server(struct hf_settings settings, struct manners manners);
+struct scene lone_remote(struct hf_settings settings, struct http_manners http);
+struct scene lone_remote_with(struct hf_settings settings, struct manners manners);
+void take_away(const struct scene *s); /* the server is killed and its binary is gone */
 
 #endif

@@ -30,7 +30,7 @@ void http_begin(struct world *w, struct hf_remote_exchange *post)
     };
     if (request.kind == HF_EXCHANGE_MESSAGE)
         (void)keep_pieces(&x->body, request.pieces, request.piece_count, w->now_ms);
-    CHECK((request.kind == HF_EXCHANGE_MESSAGE) == (request.piece_count > 0));
+    CHECK_EQ(request.kind == HF_EXCHANGE_MESSAGE, request.piece_count > 0);
     hf_buf_init(&x->said, 1 << 20);
     hf_remote_exchange_set_shell(post, x);
     if (w->exchange_count == w->exchange_cap) {
@@ -43,7 +43,7 @@ void http_begin(struct world *w, struct hf_remote_exchange *post)
 void http_abort(struct hf_remote_exchange *post)
 {
     struct exchange *x = hf_remote_exchange_shell(post);
-    CHECK(x->post == post); /* else it was over already */
+    CHECK_EQ(x->post, post); /* else it was over already */
     x->post = NULL;
     x->is_aborted = true;
     x->ended_ms = x->world->now_ms;
@@ -51,7 +51,7 @@ void http_abort(struct hf_remote_exchange *post)
 
 void http_hang_up(struct child *c)
 {
-    CHECK(c->hang_ups++ == 0);
+    CHECK_EQ(c->hang_ups++, 0);
     hf_runtime_disconnected(c->runtime, at(c->world->now_ms));
 }
 

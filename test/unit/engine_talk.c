@@ -266,6 +266,22 @@ void client_asks(struct client *c, int id, const char *method)
     client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\"}", id, method);
 }
 
+void client_requests(struct client *c, int id, const char *method, const char *params)
+{
+    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}", id, method,
+                params);
+}
+
+void client_answers(struct client *c, const char *method, const char *result)
+{
+    const struct message *question = last_heard(c, method);
+    if (!question)
+        test_fail(__FILE__, __LINE__, "the client is asked something");
+    else
+        client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", HF_FMT(question->msg.id),
+                    result);
+}
+
 void client_leaves(struct client *c)
 {
     hf_session_close(c->session, at(c->world->now_ms));
@@ -417,37 +433,68 @@ const char *names_in(const struct client *c, int id, const char *member)
 
 /* ---- a scene ---- */
 
-static void set_scene(struct scene *s)
+static struct scene lone(struct hf_settings settings, struct manners manners, bool is_remote)
 {
-    settle(s->w);
-    s->client = greeted_client(s->w, s->server);
-    client_asks(s->client, 900, "tools/list");
-    s->first = newest_child(s->w, s->server);
+    struct scene s = { .w = world_new() };
+    s.server = is_remote ? add_remote(s.w, "s", settings) : add_server(s.w, "s", settings);
+    *manners_of(s.w, s.server) = manners;
+    settle(s.w);
+    s.first = newest_child(s.w, s.server);
+    return s;
+}
+
+struct scene lone_server(struct hf_settings settings, struct manners manners)
+{
+    return lone(settings, manners, false);
+}
+
+struct scene lone_remote(struct hf_settings settings, struct http_manners http)
+{
+    return lone(settings, MANNERS(.http = http), true);
+}
+
+struct scene lone_remote_with(struct hf_settings settings, struct manners manners)
+{
+    return lone(settings, manners, true);
+}
+
+static struct scene with_client(struct scene s)
+{
+    s.client = greeted_client(s.w, s.server);
+    client_asks(s.client, 900, "tools/list");
+    s.first = newest_child(s.w, s.server);
+    return s;
 }
 
 struct scene scene_of(struct hf_settings settings)
 {
-    struct scene s = { .w = world_new() };
-    s.server = add_server(s.w, "s", settings);
-    set_scene(&s);
-    return s;
+    return with_client(lone_server(settings, MANNERS()));
 }
 
 struct scene remote_scene_of(struct hf_settings settings, struct http_manners http)
 {
-    struct scene s = { .w = world_new() };
-    s.server = add_remote(s.w, "s", settings);
-    manners_of(s.w, s.server)->http = http;
-    set_scene(&s);
-    return s;
+    return with_client(lone_remote(settings, http));
 }
 
 struct scene remote_scene(void)
 {
-    return remote_scene_of(default_settings(), (struct http_manners) { 0 });
+    return remote_scene_of(SETTINGS(), HTTP());
 }
 
 struct scene scene(void)
 {
-    return scene_of(default_settings());
+    return scene_of(SETTINGS());
+}
+
+struct scene called_scene(void)
+{
+    struct scene s = scene();
+    client_calls(s.client, 1, "echo");
+    return s;
+}
+
+void take_away(const struct scene *s)
+{
+    manners_of(s->w, s->server)->no_exec = true;
+    child_dies(s->first);
 }

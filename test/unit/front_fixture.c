@@ -153,14 +153,16 @@ static struct hf_now world_time(void *context)
     return at(w->now_ms);
 }
 
+static void end_of_test(void *front)
+{
+    front_end(front);
+}
+
 static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
                                 uint64_t max_buffered_bytes, const struct hf_authorizer *authorizer)
 {
     struct front *f = hf_new(struct front);
-    f->w = world_new_with((struct hf_limits) { .max_message_bytes = 1 << 26,
-                                               .max_buffered_bytes = max_buffered_bytes,
-                                               .max_depth = 512,
-                                               .page_bytes = 1000000 });
+    f->w = world_new_with(LIMITS(.max_buffered_bytes = max_buffered_bytes, .park_ms = 0));
     f->w->send = send_on;
     f->server = add_server(f->w, "s", default_settings());
     settle(f->w);
@@ -181,6 +183,7 @@ static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
     f->http = hf_http_front_new(&f->shell, &spec, hf_access_new(NULL, NULL), NULL);
     if (!f->http)
         abort();
+    test_at_end(end_of_test, f);
     return f;
 }
 
@@ -202,6 +205,7 @@ struct front *front_new_asking(const struct hf_authorizer *authorizer)
 
 void front_end(struct front *f)
 {
+    test_has_ended(f);
     hf_http_front_free(f->http);
     struct hf_flush *dead;
     HF_LIST_EACH_SAFE (dead, &f->shell.dead, struct hf_flush, link)

@@ -3,7 +3,8 @@
  * clients on socket pairs and a fake world: no process, and no clock but the world's.
  *
  * A trip is a request that a test makes on a connection of its own, and everything that was
- * answered to it. Whatever the functions below do, all is quiet again when they return.
+ * answered to it. Whatever the functions below do, all is quiet again when they return. A front
+ * ends with its test.
  */
 #ifndef HF_FRONT_FIXTURE_H
 #define HF_FRONT_FIXTURE_H
@@ -40,7 +41,7 @@ struct front *front_new(uint32_t session_ttl_ms, uint32_t max_sessions);
 struct front *front_new_with(uint32_t session_ttl_ms, uint32_t max_sessions,
                              uint64_t max_buffered_bytes);
 struct front *front_new_asking(const struct hf_authorizer *authorizer);
-void front_end(struct front *f);
+void front_end(struct front *f);         /* before its test does */
 void pass(struct front *f, uint64_t ms); /* through every alarm and timer on the way */
 void front_be_remote(struct front *f);   /* as if it were reached from other machines */
 bool front_listens(const struct front *f);

@@ -32,7 +32,7 @@ static void make_certificate(const char *name)
              "-subj /CN=%s -addext subjectAltName=IP:127.0.0.1,DNS:localhost "
              "-keyout '%s' -out '%s' >/dev/null 2>&1",
              name, test_file(key), test_file(pem));
-    CHECK(system(command) == 0);
+    CHECK_EQ(system(command), 0);
 }
 
 static const char *certificate(const char *name, const char *ending)
@@ -63,10 +63,10 @@ static SSL_CTX *server_tls(void)
         make_certificate("other");
         (void)atexit(remove_certificates);
         tls = SSL_CTX_new(TLS_server_method());
-        CHECK(SSL_CTX_use_certificate_file(tls, certificate("server", "pem"), SSL_FILETYPE_PEM) ==
-              1);
-        CHECK(SSL_CTX_use_PrivateKey_file(tls, certificate("server", "key"), SSL_FILETYPE_PEM) ==
-              1);
+        CHECK_EQ(SSL_CTX_use_certificate_file(tls, certificate("server", "pem"), SSL_FILETYPE_PEM),
+                 1);
+        CHECK_EQ(SSL_CTX_use_PrivateKey_file(tls, certificate("server", "key"), SSL_FILETYPE_PEM),
+                 1);
     }
     return tls;
 }
@@ -207,9 +207,9 @@ static void listen_on_loopback(struct server *server)
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof address;
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(bind(server->listener, (struct sockaddr *)&address, size) == 0);
-    CHECK(listen(server->listener, 128) == 0);
-    CHECK(getsockname(server->listener, (struct sockaddr *)&address, &size) == 0);
+    CHECK_EQ(bind(server->listener, (struct sockaddr *)&address, size), 0);
+    CHECK_EQ(listen(server->listener, 128), 0);
+    CHECK_EQ(getsockname(server->listener, (struct sockaddr *)&address, &size), 0);
     server->port = ntohs(address.sin_port);
 }
 
@@ -292,7 +292,7 @@ void world_close(struct world *world, struct server *server)
     hf_http_client_free(world->client);
     hf_loop_free(world->loop);
     server_stop(server);
-    CHECK(open_fds() == world->fds_before);
+    CHECK_EQ(open_fds(), world->fds_before);
 }
 
 struct hf_peer *world_peer(struct world *world, struct hf_peer_spec spec)
@@ -361,7 +361,7 @@ void go_spec(struct got *got, struct hf_peer *peer, const struct hf_fetch_spec *
 {
     static const struct hf_fetch_events events = { on_sending, on_head, on_bytes, on_over };
     got->fetch = hf_fetch_start(peer, spec, &events, got);
-    CHECK(got->log[0] == '\0');
+    CHECK_EQ(got->log[0], '\0');
 }
 
 void go(struct got *got, struct hf_peer *peer, const struct server *server, const char *path,
@@ -412,4 +412,26 @@ void wait_told_asleep(struct server *server)
     struct pollfd told = { .fd = server->told, .events = POLLIN };
     eventfd_t one;
     CHECK(poll(&told, 1, LIMIT_MS) == 1 && eventfd_read(server->told, &one) == 0);
+}
+
+/* --- both of them, and one fetch --- */
+
+void meet(struct meeting *m, on_talk *serve, bool is_tls)
+{
+    world_open(&m->w);
+    server_start(&m->s, serve, is_tls);
+    m->peer = world_peer(&m->w, spec_of(&m->s));
+    got_init(&m->got, &m->w);
+}
+
+void fetch(struct meeting *m, const char *path, const char *body)
+{
+    go(&m->got, m->peer, &m->s, path, body);
+    wait_over(&m->got);
+}
+
+void part(struct meeting *m)
+{
+    got_done(&m->got);
+    world_close(&m->w, &m->s);
 }

@@ -98,6 +98,19 @@ void wait_bytes(struct got *got, size_t n);
 void wait_told(struct world *world, struct server *server); /* turning the loop meanwhile */
 void wait_told_asleep(struct server *server);               /* or not */
 
+/* --- both of them, and one fetch --- */
+
+struct meeting {
+    struct server s;
+    struct world w;
+    struct hf_peer *peer;
+    struct got got;
+};
+
+void meet(struct meeting *m, on_talk *serve, bool is_tls);
+void fetch(struct meeting *m, const char *path, const char *body); /* and waits until it is over */
+void part(struct meeting *m);
+
 extern const struct hf_peer_spec plain_spec;
 struct hf_peer_spec spec_of(const struct server *server); /* with the right CA */
 const char *other_ca(void);                               /* of a certificate that no server has */

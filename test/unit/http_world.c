@@ -136,6 +136,21 @@ void world_close(struct world *world)
     hf_loop_free(world->shell.loop);
 }
 
+static void end_of_test(void *world)
+{
+    world_close(world);
+    hf_free(world);
+}
+
+struct world *world_new(const struct hf_http_limits *limits)
+{
+    struct world *world = hf_new(struct world);
+    if (!world_open(world, NULL, limits))
+        abort();
+    test_at_end(end_of_test, world);
+    return world;
+}
+
 /* ---- clients ---- */
 
 static int connect_to(const struct hf_http_server *server)

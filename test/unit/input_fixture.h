@@ -19,18 +19,13 @@
 #define A_SAMPLE "{\"method\":\"" SAMPLING "\",\"params\":{\"messages\":[],\"maxTokens\":5}}"
 #define ROOTS    "{\"method\":\"roots/list\"}"
 
-static inline struct hf_settings usual(void)
-{
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
-    settings.relist_ms = 0;
-    return settings;
-}
+#define USUAL(...) SETTINGS(.era = HF_ERA_UNKNOWN, .relist_ms = 0, __VA_ARGS__)
 
 static inline struct scene modern_server_in(struct world *w, struct hf_settings settings,
                                             const char *capabilities)
 {
     struct scene s = { .w = w };
+    w->must_hold_nothing = true;
     s.server = add_server(w, "s", settings);
     manners_of(w, s.server)->is_modern = true;
     settle(w);
@@ -41,14 +36,7 @@ static inline struct scene modern_server_in(struct world *w, struct hf_settings 
 
 static inline struct scene modern_server(void)
 {
-    return modern_server_in(world_new(), usual(), CAN);
-}
-
-/* The end of a test. */
-static inline void end(const struct scene *s)
-{
-    CHECK(hf_engine_held_bytes(s->w->engine) == 0);
-    world_end(s->w);
+    return modern_server_in(world_new(), USUAL(), CAN);
 }
 
 /* Answers the last tools/call so: `requests` are the members of inputRequests. */
@@ -65,16 +53,6 @@ static inline void asks_with(struct child *c, const char *requests, const char *
 static inline void asks(struct child *c, const char *requests)
 {
     asks_with(c, requests, ",\"requestState\":\"st\\u0061te\"");
-}
-
-static inline void answers(struct client *c, const char *method, const char *result)
-{
-    const struct message *question = last_heard(c, method);
-    if (!question)
-        test_fail(__FILE__, __LINE__, "the client is asked something");
-    else
-        client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", HF_FMT(question->msg.id),
-                    result);
 }
 
 static inline void answers_error(struct client *c, const char *method)
@@ -102,13 +80,13 @@ static inline struct scene asked_scene_of(struct hf_settings settings)
     struct scene s = modern_server_in(world_new(), settings, CAN);
     client_calls(s.client, 1, "echo");
     asks(s.first, "\"k\":" A_FORM);
-    CHECK(heard(s.client, FORM) == 1);
+    CHECK_EQ(heard(s.client, FORM), 1);
     return s;
 }
 
 static inline struct scene asked_scene(void)
 {
-    return asked_scene_of(usual());
+    return asked_scene_of(USUAL());
 }
 
 #endif

@@ -112,28 +112,26 @@ static inline size_t times_told(const struct child *c, int id)
     return count;
 }
 
-static inline struct scene modern_scene_of(struct hf_settings settings, struct hf_limits limits)
+static inline struct scene modern_scene_with(struct hf_limits limits)
 {
     struct scene s = { .w = world_new_with(limits) };
-    s.server = add_server(s.w, "s", settings);
+    s.server = add_server(s.w, "s", default_settings());
     settle(s.w);
     s.client = open_client(s.w, s.server);
     s.first = newest_child(s.w, s.server);
     return s;
 }
 
-static inline struct hf_limits usual_limits(void)
+static inline struct scene modern_scene_of(struct hf_settings settings)
 {
-    return (struct hf_limits) { .max_message_bytes = 1 << 26,
-                                .max_buffered_bytes = 1 << 28,
-                                .max_depth = 512,
-                                .page_bytes = 1000000,
-                                .park_ms = PARK_MS };
+    struct scene s = lone_server(settings, MANNERS());
+    s.client = open_client(s.w, s.server);
+    return s;
 }
 
 static inline struct scene modern_scene(void)
 {
-    return modern_scene_of(default_settings(), usual_limits());
+    return modern_scene_of(default_settings());
 }
 
 /* Call 1 is asked one thing in the middle, and its client was told so. */

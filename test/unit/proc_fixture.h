@@ -171,6 +171,7 @@ static inline bool start_in(struct world *w, const char *cwd, const char *const 
 }
 
 #define START(w, ...) start_in((w), NULL, (const char *const[]) { __VA_ARGS__, NULL })
+#define BEGIN(w, ...) (begin(w), START(w, __VA_ARGS__))
 #define TREE          HF_TEST_TREE_SERVER
 #define WAIT(w, condition)                                                                         \
     while (!(condition) && !(w)->is_late)                                                          \

@@ -1,15 +1,17 @@
 /*
  * remote_fixture.h - what the tests of remote servers share: calls and their usual answer, scenes
- * with calls under way, worlds whose one server has not been greeted yet.
+ * with calls under way.
  */
 #ifndef HF_REMOTE_FIXTURE_H
 #define HF_REMOTE_FIXTURE_H
 
 #include "engine_http.h"
 
-#define CALL    "tools/call"
-#define RESULT  "{\"content\":[]}"
-#define BY_HAND ((struct http_manners) { .by_hand = true })
+#define CALL     "tools/call"
+#define RESULT   "{\"content\":[]}"
+#define HELLO    "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}"
+#define NO_TOOLS "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}"
+#define BY_HAND  (HTTP(.by_hand = true))
 
 static inline struct http_manners *http_of(const struct scene *s)
 {
@@ -20,17 +22,6 @@ static inline struct http_manners *http_of(const struct scene *s)
 static inline void confirms_losses(const struct scene *s)
 {
     http_of(s)->ping_status = 502;
-}
-
-/* A world with one remote server, which is being greeted. */
-static inline struct world *remote_world(struct hf_settings settings, struct http_manners http,
-                                         struct hf_server **ret_server)
-{
-    struct world *w = world_new();
-    *ret_server = add_remote(w, "s", settings);
-    manners_of(w, *ret_server)->http = http;
-    settle(w);
-    return w;
 }
 
 static inline struct hf_settings with_status(int a, int b) /* that an operator vouches for */

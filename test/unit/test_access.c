@@ -41,7 +41,7 @@ static void check_hosts(const char *url, char *const *hosts, const struct host_r
         const enum hf_admission found = place(access, rows[i].host, NULL);
         if ((found == HF_ADMITTED) != rows[i].is_good)
             printf("# %s at %s\n", rows[i].host ? rows[i].host : "(none)", url);
-        CHECK(found == (rows[i].is_good ? HF_ADMITTED : HF_BAD_HOST));
+        CHECK_EQ(found, rows[i].is_good ? HF_ADMITTED : HF_BAD_HOST);
     }
     hf_access_free(access);
 }
@@ -136,8 +136,8 @@ TEST(on_a_unix_socket_any_host_will_do)
 TEST(before_it_is_known_where_we_listen_nobody_comes_in)
 {
     struct hf_access *access = hf_access_new(none, none);
-    CHECK(place(access, "localhost:7332", NULL) == HF_BAD_HOST);
-    CHECK(place(access, "localhost", NULL) == HF_BAD_HOST);
+    CHECK_EQ(place(access, "localhost:7332", NULL), HF_BAD_HOST);
+    CHECK_EQ(place(access, "localhost", NULL), HF_BAD_HOST);
     hf_access_free(access);
 }
 
@@ -166,7 +166,7 @@ static void check_origins(struct hf_access *access, const struct origin_row *row
         const enum hf_admission found = place(access, rows[i].host, rows[i].origin);
         if ((found == HF_ADMITTED) != rows[i].is_good)
             printf("# row %zu: %s\n", i, rows[i].origin);
-        CHECK(found == (rows[i].is_good ? HF_ADMITTED : HF_BAD_ORIGIN));
+        CHECK_EQ(found, rows[i].is_good ? HF_ADMITTED : HF_BAD_ORIGIN);
     }
     hf_access_free(access);
 }
@@ -271,7 +271,7 @@ TEST(on_a_unix_socket_a_page_must_come_from_the_host_it_asks_for)
 TEST(a_foreign_host_is_told_before_a_foreign_page)
 {
     struct hf_access *access = door("http://127.0.0.1:7332", none, any_origin);
-    CHECK(place(access, "evil.test", "https://evil.test") == HF_BAD_HOST);
+    CHECK_EQ(place(access, "evil.test", "https://evil.test"), HF_BAD_HOST);
     hf_access_free(access);
 }
 
@@ -347,7 +347,7 @@ TEST(a_token_keeps_its_policy)
     struct hf_access *access = door("http://127.0.0.1:7332", none, none);
     hf_sha256(HF_SPAN("x"), hash);
     hf_access_add_token(access, "x", hash, hf_policy_new(servers, NULL, NULL), HF_ERRORS_UNSAID);
-    REQUIRE(hf_access_token(access, HF_SPAN("Bearer x"), &token) == HF_ADMITTED);
+    REQUIRE_EQ(hf_access_token(access, HF_SPAN("Bearer x"), &token), HF_ADMITTED);
     CHECK(hf_policy_allows_server(token->policy, "payments"));
     CHECK(!hf_policy_allows_server(token->policy, "files"));
     hf_access_free(access);
@@ -362,7 +362,7 @@ TEST(policies_are_the_same_if_they_say_the_same)
         struct hf_policy *a = hf_policy_new(lists[i & 3], lists[i >> 2 & 3], lists[i >> 4 & 3]);
         const size_t j = i >> 6;
         struct hf_policy *b = hf_policy_new(lists[j & 3], lists[j >> 2 & 3], lists[j >> 4 & 3]);
-        CHECK(hf_policy_same(a, b) == ((i & 63) == j));
+        CHECK_EQ(hf_policy_same(a, b), (i & 63) == j);
         CHECK(!hf_policy_same(a, NULL) && !hf_policy_same(NULL, b));
         hf_policy_unref(a);
         hf_policy_unref(b);
@@ -398,9 +398,9 @@ TEST(a_head_is_admitted_only_if_all_three_of_its_headers_are_good)
         struct hf_http_request request;
         const struct hf_token *token;
         const char *why;
-        REQUIRE(hf_http_request_parse(hf_span_of(rows[i].text), &request, &why) == 0);
-        CHECK(hf_access_decide(access, &request.head, &token) == rows[i].admission);
-        CHECK((token != NULL) == (rows[i].admission == HF_ADMITTED));
+        REQUIRE_EQ(hf_http_request_parse(hf_span_of(rows[i].text), &request, &why), 0);
+        CHECK_EQ(hf_access_decide(access, &request.head, &token), rows[i].admission);
+        CHECK_EQ(token != NULL, rows[i].admission == HF_ADMITTED);
         CHECK(!token || strcmp(token->name, "second") == 0);
     }
     hf_access_free(access);
@@ -410,7 +410,7 @@ TEST(every_refusal_has_a_status_and_a_sentence)
 {
     CHECK(hf_admission_status(HF_BAD_HOST) == 403 && hf_admission_status(HF_BAD_ORIGIN) == 403);
     CHECK(hf_admission_status(HF_NO_TOKEN) == 401 && hf_admission_status(HF_WRONG_TOKEN) == 401);
-    CHECK(hf_admission_status(HF_ADMITTED) == 200);
+    CHECK_EQ(hf_admission_status(HF_ADMITTED), 200);
     CHECK(strstr(hf_admission_text(HF_BAD_HOST), "holdfast.hosts"));
     CHECK(strstr(hf_admission_text(HF_BAD_ORIGIN), "holdfast.origins"));
     CHECK(strstr(hf_admission_text(HF_NO_TOKEN), "Authorization: Bearer"));

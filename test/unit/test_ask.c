@@ -67,12 +67,11 @@ TEST(initialize_of_run_is_answered_with_the_servers_words_before_its_lists_are_a
     struct own o = own_with(everything);
     REQUIRE(has_result(o.client, 0));
     CHECK(!span_has(answer_to(o.client, 0)->msg.result, "\"holdfast\""));
-    CHECK(child_got(o.child, "tools/list") == 0);
-    CHECK(child_got(o.child, "notifications/initialized") == 0);
+    CHECK_EQ(child_got(o.child, "tools/list"), 0);
+    CHECK_EQ(child_got(o.child, "notifications/initialized"), 0);
     client_says(o.client, INITIALIZED);
-    CHECK(child_got(o.child, "notifications/initialized") == 1);
+    CHECK_EQ(child_got(o.child, "notifications/initialized"), 1);
     CHECK(child_got(o.child, "tools/list") == 1 && IS(o.server, CONNECTED));
-    world_end(o.w);
 }
 
 TEST(a_request_of_the_client_stands_for_its_initialized_and_a_ping_does_not)
@@ -81,9 +80,8 @@ TEST(a_request_of_the_client_stands_for_its_initialized_and_a_ping_does_not)
     client_asks(o.client, 1, "ping");
     CHECK(has_result(o.client, 1) && child_got(o.child, "notifications/initialized") == 0);
     client_calls(o.client, 2, "echo");
-    CHECK(child_got(o.child, "notifications/initialized") == 1);
-    CHECK(child_got(o.child, "tools/call") == 1);
-    world_end(o.w);
+    CHECK_EQ(child_got(o.child, "notifications/initialized"), 1);
+    CHECK_EQ(child_got(o.child, "tools/call"), 1);
 }
 
 TEST(a_client_that_never_says_initialized_is_waited_for_list_wait_ms)
@@ -93,13 +91,12 @@ TEST(a_client_that_never_says_initialized_is_waited_for_list_wait_ms)
     child_says(o.child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
     advance(o.w, 9999);
     CHECK(heard(o.client, "roots/list") == 0 && answers_got(o.child) == 0);
-    CHECK(child_got(o.child, "notifications/initialized") == 0);
-    CHECK(child_got(o.child, "tools/list") == 0);
+    CHECK_EQ(child_got(o.child, "notifications/initialized"), 0);
+    CHECK_EQ(child_got(o.child, "tools/list"), 0);
     advance(o.w, 1);
-    CHECK(child_got(o.child, "notifications/initialized") == 1);
+    CHECK_EQ(child_got(o.child, "notifications/initialized"), 1);
     CHECK(answers_got(o.child) == 1 && was_told(o.child, "listWaitMs"));
     CHECK(heard(o.client, "roots/list") == 0 && IS(o.server, CONNECTED));
-    world_end(o.w);
 }
 
 TEST(what_a_server_asks_too_early_is_kept_until_its_client_says_initialized)
@@ -110,11 +107,9 @@ TEST(what_a_server_asks_too_early_is_kept_until_its_client_says_initialized)
     client_says(o.client, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}",
                 3); /* no such question */
     client_says(o.client, INITIALIZED);
-    REQUIRE(heard(o.client, "roots/list") == 1);
-    client_says(o.client, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"roots\":[7]}}",
-                HF_FMT(last_heard(o.client, "roots/list")->msg.id));
+    REQUIRE_EQ(heard(o.client, "roots/list"), 1);
+    client_answers(o.client, "roots/list", "{\"roots\":[7]}");
     CHECK(was_told(o.child, "\"id\":\"q\"") && was_told(o.child, "[7]"));
-    world_end(o.w);
 }
 
 TEST(a_client_without_the_capability_is_not_waited_for)
@@ -122,7 +117,6 @@ TEST(a_client_without_the_capability_is_not_waited_for)
     struct own o = own_with("{}");
     server_asks(o.child, "roots/list");
     CHECK(answers_got(o.child) == 1 && was_told(o.child, "did not declare"));
-    world_end(o.w);
 }
 
 TEST(what_is_kept_for_a_client_ends_with_its_server_or_when_that_takes_it_back)
@@ -133,11 +127,10 @@ TEST(what_is_kept_for_a_client_ends_with_its_server_or_when_that_takes_it_back)
         if (i == 0)
             child_dies(o.child);
         else
-            child_says(o.child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                                "\"params\":{\"requestId\":\"q\"}}");
+            child_notifies(o.child, "notifications/cancelled", "{\"requestId\":\"q\"}");
         client_says(o.client, INITIALIZED);
-        CHECK(heard(o.client, "roots/list") == 0);
-        CHECK(heard(o.client, "notifications/cancelled") == 0);
+        CHECK_EQ(heard(o.client, "roots/list"), 0);
+        CHECK_EQ(heard(o.client, "notifications/cancelled"), 0);
         world_end(o.w);
     }
 }
@@ -145,9 +138,7 @@ TEST(what_is_kept_for_a_client_ends_with_its_server_or_when_that_takes_it_back)
 TEST(the_time_that_a_client_takes_for_its_introduction_is_not_that_of_the_start)
 {
     struct world *w = world_new();
-    struct hf_settings settings = default_settings();
-    settings.start_timeout_ms = 1000;
-    struct hf_server *server = add_server(w, "s", settings);
+    struct hf_server *server = add_server(w, "s", SETTINGS(.start_timeout_ms = 1000));
     hf_server_set_clients_own(server);
     settle(w);
     struct client *c = open_client(w, server);
@@ -156,69 +147,56 @@ TEST(the_time_that_a_client_takes_for_its_introduction_is_not_that_of_the_start)
     newest_child(w, server)->manners.stuck_list = true;
     advance(w, 5000);
     client_says(c, INITIALIZED);
-    CHECK(spawns_of(w, server) == 1);
+    CHECK_EQ(spawns_of(w, server), 1);
     advance(w, 1000); /* but that of its lists is */
     CHECK(spawns_of(w, server) == 2 || newest_child(w, server)->got_kill);
-    world_end(w);
 }
 
 /* ---- shared servers ---- */
 
 TEST(a_shared_server_is_told_that_nobody_is_there_and_hears_when_somebody_comes)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct child *child = newest_child(w, server);
-    server_asks(child, "roots/list");
-    CHECK(was_told(child, "no client is connected"));
-    struct client *mute = greeted_client_with(w, NULL, "{\"sampling\":{}}");
-    CHECK(child_got(child, CHANGED) == 0);
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    server_asks(s.first, "roots/list");
+    CHECK(was_told(s.first, "no client is connected"));
+    struct client *mute = greeted_client_with(s.w, NULL, "{\"sampling\":{}}");
+    CHECK_EQ(child_got(s.first, CHANGED), 0);
     client_leaves(mute);
-    struct client *c = open_client(w, NULL);
+    struct client *c = open_client(s.w, NULL);
     greet(c, everything);
-    CHECK(child_got(child, CHANGED) == 0);
+    CHECK_EQ(child_got(s.first, CHANGED), 0);
     client_says(c, INITIALIZED);
-    CHECK(child_got(child, CHANGED) == 1);
+    CHECK_EQ(child_got(s.first, CHANGED), 1);
     client_says(c, INITIALIZED);
     client_calls(c, 1, "s__echo");
-    CHECK(child_got(child, CHANGED) == 1);
-    world_end(w);
+    CHECK_EQ(child_got(s.first, CHANGED), 1);
 }
 
 TEST(a_shared_server_hears_when_the_one_client_that_can_be_asked_is_another)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct child *child = newest_child(w, server);
-    struct client *a = greeted_client_with(w, NULL, everything);
-    CHECK(child_got(child, CHANGED) == 1);
-    (void)greeted_client_with(w, NULL, everything);
-    server_asks(child, "roots/list");
-    CHECK(was_told(child, "several clients") && child_got(child, CHANGED) == 1);
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    struct client *a = greeted_client_with(s.w, NULL, everything);
+    CHECK_EQ(child_got(s.first, CHANGED), 1);
+    (void)greeted_client_with(s.w, NULL, everything);
+    server_asks(s.first, "roots/list");
+    CHECK(was_told(s.first, "several clients") && child_got(s.first, CHANGED) == 1);
     client_leaves(a);
-    CHECK(child_got(child, CHANGED) == 2);
-    child_dies(child); /* the next one asks for itself, if it wants to know */
-    child = newest_child(w, server);
-    server_asks(child, "roots/list");
-    CHECK(child_got(child, CHANGED) == 0);
-    struct client *third = greeted_client_with(w, NULL, everything);
+    CHECK_EQ(child_got(s.first, CHANGED), 2);
+    child_dies(s.first); /* the next one asks for itself, if it wants to know */
+    struct child *second = newest_child(s.w, s.server);
+    server_asks(second, "roots/list");
+    CHECK_EQ(child_got(second, CHANGED), 0);
+    struct client *third = greeted_client_with(s.w, NULL, everything);
     client_leaves(third);
-    CHECK(child_got(child, CHANGED) == 0);
-    world_end(w);
+    CHECK_EQ(child_got(second, CHANGED), 0);
 }
 
 TEST(a_shared_server_that_is_still_listing_hears_of_the_client_too)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    server_asks(newest_child(w, server), "roots/list");
-    (void)greeted_client_with(w, NULL, everything);
-    CHECK(child_got(newest_child(w, server), CHANGED) == 1);
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
+    server_asks(newest_child(s.w, s.server), "roots/list");
+    (void)greeted_client_with(s.w, NULL, everything);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), CHANGED), 1);
 }
 
 /* ---- a client that is asked and vanishes ---- */
@@ -231,19 +209,22 @@ struct narrow {
     struct child *child;
 };
 
-static struct narrow narrow(uint32_t max_in_flight)
+static struct narrow narrow_of(struct hf_settings settings, const char *capabilities)
 {
     struct narrow n = { .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = max_in_flight;
-    settings.ask_ms = 60000;
-    settings.call_timeout_ms = 5000;
     n.server = add_server(n.w, "s", settings);
     settle(n.w);
-    n.a = greeted_client_with(n.w, n.server, everything);
-    n.b = greeted_client_with(n.w, n.server, everything);
+    n.a = greeted_client_with(n.w, n.server, capabilities);
+    n.b = greeted_client_with(n.w, n.server, capabilities);
     n.child = newest_child(n.w, n.server);
     return n;
+}
+
+static struct narrow narrow(uint32_t max_in_flight)
+{
+    return narrow_of(
+        SETTINGS(.max_in_flight = max_in_flight, .ask_ms = 60000, .call_timeout_ms = 5000),
+        everything);
 }
 
 static void hears(struct client *c, enum hf_stream_state hearing)
@@ -257,19 +238,17 @@ TEST(a_question_that_is_not_answered_in_ask_ms_is_an_error_and_the_clocks_run_on
     struct narrow n = narrow(1);
     client_calls(n.a, 1, "echo");
     server_asks(n.child, "elicitation/create");
-    REQUIRE(heard(n.a, "elicitation/create") == 1);
+    REQUIRE_EQ(heard(n.a, "elicitation/create"), 1);
     advance(n.w, 59999);
-    CHECK(answers_got(n.child) == 0);
+    CHECK_EQ(answers_got(n.child), 0);
     advance(n.w, 1);
     CHECK(answers_got(n.child) == 1 && was_told(n.child, "askMs"));
-    CHECK(heard(n.a, "notifications/cancelled") == 1);
-    CHECK(answers_to(n.a, 1) == 0);
+    CHECK_EQ(heard(n.a, "notifications/cancelled"), 1);
+    CHECK_EQ(answers_to(n.a, 1), 0);
     advance(n.w, 5000);
-    CHECK(error_of(n.a, 1) == -31002);
-    client_says(n.a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                HF_FMT(last_heard(n.a, "elicitation/create")->msg.id));
-    CHECK(answers_got(n.child) == 1);
-    world_end(n.w);
+    CHECK_EQ(error_of(n.a, 1), -31002);
+    client_answers(n.a, "elicitation/create", "{}");
+    CHECK_EQ(answers_got(n.child), 1);
 }
 
 TEST(ones_own_server_may_ask_for_ever)
@@ -279,7 +258,6 @@ TEST(ones_own_server_may_ask_for_ever)
     server_asks(o.child, "elicitation/create");
     advance(o.w, 100 * 3600 * 1000);
     CHECK(heard(o.client, "elicitation/create") == 1 && answers_got(o.child) == 0);
-    world_end(o.w);
 }
 
 TEST(a_question_that_nobody_can_hear_is_an_error_at_once)
@@ -288,11 +266,10 @@ TEST(a_question_that_nobody_can_hear_is_an_error_at_once)
     advance(n.w, 6000);
     client_calls_via(n.a, 11, 1, "echo");
     server_asks(n.child, "elicitation/create");
-    CHECK(answers_got(n.child) == 0);
+    CHECK_EQ(answers_got(n.child), 0);
     hears(n.a, HF_STREAM_NONE);
     advance(n.w, 1);
     CHECK(answers_got(n.child) == 1 && was_told(n.child, "no open stream"));
-    world_end(n.w);
 }
 
 TEST(a_client_that_has_just_come_may_still_open_its_stream)
@@ -304,8 +281,7 @@ TEST(a_client_that_has_just_come_may_still_open_its_stream)
     advance(n.w, 4000);
     hears(n.a, HF_STREAM_OPEN);
     advance(n.w, 50000);
-    CHECK(answers_got(n.child) == 0);
-    world_end(n.w);
+    CHECK_EQ(answers_got(n.child), 0);
 }
 
 TEST(a_client_that_can_come_back_to_its_stream_has_gone_ms_for_that)
@@ -316,28 +292,19 @@ TEST(a_client_that_can_come_back_to_its_stream_has_gone_ms_for_that)
     server_asks(n.child, "elicitation/create");
     hears(n.a, HF_STREAM_MAY_REOPEN);
     advance(n.w, 29999);
-    CHECK(answers_got(n.child) == 0);
+    CHECK_EQ(answers_got(n.child), 0);
     advance(n.w, 1);
-    CHECK(answers_got(n.child) == 1);
+    CHECK_EQ(answers_got(n.child), 1);
     server_asks(n.child, "elicitation/create"); /* it has been gone for as long as that */
     advance(n.w, 1);
-    CHECK(answers_got(n.child) == 2);
-    world_end(n.w);
+    CHECK_EQ(answers_got(n.child), 2);
 }
 
 /* ---- a client that is gone, and others who wait ---- */
 
 TEST(the_oldest_call_of_a_gone_client_makes_room_when_somebody_waits_and_not_before)
 {
-    struct narrow n = { .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 2;
-    settings.wait_ms = 600000;
-    n.server = add_server(n.w, "s", settings);
-    settle(n.w);
-    n.a = greeted_client(n.w, n.server);
-    n.b = greeted_client(n.w, n.server);
-    n.child = newest_child(n.w, n.server);
+    struct narrow n = narrow_of(SETTINGS(.max_in_flight = 2, .wait_ms = 600000), "{}");
     client_calls_via(n.a, 11, 1, "echo");
     client_calls_via(n.a, 12, 2, "echo");
     client_via_gone(n.a, 12);
@@ -345,80 +312,55 @@ TEST(the_oldest_call_of_a_gone_client_makes_room_when_somebody_waits_and_not_bef
     advance(n.w, 100000); /* nobody wants their places */
     CHECK(answers_via(n.a, 11) == 0 && child_got(n.child, "notifications/cancelled") == 0);
     client_calls(n.b, 1, "echo");
-    CHECK(child_got(n.child, "tools/call") == 3);
-    CHECK(child_got(n.child, "notifications/cancelled") == 1);
+    CHECK_EQ(child_got(n.child, "tools/call"), 3);
+    CHECK_EQ(child_got(n.child, "notifications/cancelled"), 1);
     REQUIRE(answers_via(n.a, 11) == 1 && answers_via(n.a, 12) == 0);
     CHECK(error_of(n.a, 1) == -31002 && data_is(n.a, 1, "reason", "\"client_gone\""));
-    world_end(n.w);
 }
 
 TEST(a_call_that_is_being_served_is_not_ended_by_wait_ms_when_its_client_has_been_gone_for_gone_ms)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = settings.gone_ms / 2;
-    struct narrow n = { .w = world_new() };
-    n.server = add_server(n.w, "s", settings);
-    settle(n.w);
-    n.a = greeted_client(n.w, n.server);
-    n.child = newest_child(n.w, n.server);
+    struct narrow n = narrow_of(SETTINGS(.wait_ms = 15000, .gone_ms = 30000), "{}");
     client_calls_via(n.a, 11, 1, "echo");
     client_via_gone(n.a, 11);
-    advance(n.w, settings.gone_ms);
+    advance(n.w, 30000);
     CHECK(answers_via(n.a, 11) == 0 && child_got(n.child, "notifications/cancelled") == 0);
     child_answers(n.child, "tools/call", "{\"content\":[]}");
     CHECK(answers_via(n.a, 11) == 1 && has_result(n.a, 1));
-    world_end(n.w);
 }
 
 TEST(a_call_waits_for_gone_ms_and_takes_the_place_then_unless_the_client_comes_back)
 {
     for (int is_back = 0; is_back < 2; is_back++) {
-        struct narrow n = { .w = world_new() };
-        struct hf_settings settings = default_settings();
-        settings.max_in_flight = 1;
-        n.server = add_server(n.w, "s", settings);
-        settle(n.w);
-        n.a = greeted_client(n.w, n.server);
-        n.b = greeted_client(n.w, n.server);
-        n.child = newest_child(n.w, n.server);
+        struct narrow n = narrow_of(SETTINGS(.max_in_flight = 1), "{}");
         client_calls_via(n.a, 11, 1, "echo");
         client_calls(n.b, 1, "echo");
         client_via_gone(n.a, 11);
         advance(n.w, 29999);
-        CHECK(child_got(n.child, "tools/call") == 1);
+        CHECK_EQ(child_got(n.child, "tools/call"), 1);
         if (is_back) {
             hf_session_via_back(n.a->session, 11, at(n.w->now_ms));
             settle(n.w);
         }
         advance(n.w, 1);
-        CHECK(child_got(n.child, "tools/call") == (is_back ? 1 : 2));
-        CHECK(answers_via(n.a, 11) == (is_back ? 0 : 1));
+        CHECK_EQ(child_got(n.child, "tools/call"), is_back ? 1 : 2);
+        CHECK_EQ(answers_via(n.a, 11), is_back ? 0 : 1);
         world_end(n.w);
     }
 }
 
 TEST(a_client_that_goes_while_its_call_is_half_written_loses_the_place_after_gone_ms_too)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
-    struct narrow n = { .w = world_new() };
-    n.server = add_server(n.w, "s", settings);
-    settle(n.w);
-    n.a = greeted_client(n.w, n.server);
-    n.b = greeted_client(n.w, n.server);
-    n.child = newest_child(n.w, n.server);
-    n.child->manners.reads_nothing = true;
-    n.child->manners.pipe_capacity = 40;
+    struct narrow n = narrow_of(SETTINGS(.max_in_flight = 1), "{}");
+    child_stalls(n.child, 40);
     client_calls_via(n.a, 11, 1, "echo");
     client_calls(n.b, 1, "echo");
     client_via_gone(n.a, 11);
-    n.child->manners.reads_nothing = false;
-    settle(n.w);
+    child_goes_on(n.child);
     advance(n.w, 29999);
     CHECK(child_got(n.child, "tools/call") == 1 && answers_via(n.a, 11) == 0);
     advance(n.w, 1);
     CHECK(child_got(n.child, "tools/call") == 2 && answers_via(n.a, 11) == 1);
-    world_end(n.w);
 }
 
 TEST(the_calls_of_a_gone_client_do_not_make_it_a_second_candidate)
@@ -434,7 +376,6 @@ TEST(the_calls_of_a_gone_client_do_not_make_it_a_second_candidate)
     advance(n.w, 1);
     server_asks(n.child, "elicitation/create");
     CHECK(heard(n.b, "elicitation/create") == 1 && heard(n.a, "elicitation/create") == 0);
-    world_end(n.w);
 }
 
 TEST(a_gone_client_is_still_the_one_that_is_asked_where_nobody_else_calls)
@@ -446,5 +387,4 @@ TEST(a_gone_client_is_still_the_one_that_is_asked_where_nobody_else_calls)
     advance(n.w, 30001);
     server_asks(n.child, "elicitation/create");
     CHECK(heard(n.a, "elicitation/create") == 1 && heard(n.b, "elicitation/create") == 0);
-    world_end(n.w);
 }

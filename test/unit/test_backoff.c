@@ -29,7 +29,7 @@ TEST(failed_attempts_come_at_0_1_3_7_15_and_31_seconds)
     hf_backoff_died(&b, true, now);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         now += hf_backoff_delay_ms(&b, &s, 0, now);
-        CHECK(now - T0 == expected[i]);
+        CHECK_EQ(now - T0, expected[i]);
         hf_backoff_attempt_failed(&b, now);
     }
 }
@@ -42,7 +42,7 @@ TEST(the_delay_never_exceeds_its_maximum_however_often_it_failed)
         hf_backoff_attempt_failed(&b, T0);
         CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) <= s.max_ms);
     }
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == s.max_ms);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), s.max_ms);
 }
 
 TEST(a_minimum_above_the_maximum_gives_the_maximum)
@@ -51,7 +51,7 @@ TEST(a_minimum_above_the_maximum_gives_the_maximum)
     s.min_ms = 50000;
     struct hf_backoff b = { 0 };
     hf_backoff_attempt_failed(&b, T0);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 30000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 30000);
 }
 
 TEST(a_first_death_costs_no_delay_at_all)
@@ -60,8 +60,8 @@ TEST(a_first_death_costs_no_delay_at_all)
     struct hf_backoff b = { 0 };
     hf_backoff_connected(&b);
     hf_backoff_died(&b, false, T0);
-    CHECK(hf_backoff_k(&b, &s, T0) == 0);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 0);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0), 0);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 0);
 }
 
 /* @field X8: the absence of a handshake that resets the backoff of a server that then crashes */
@@ -77,7 +77,7 @@ TEST(a_crash_loop_is_slowed_down_although_each_of_its_starts_succeeds)
         hf_backoff_connected(&b);
         hf_backoff_call_completed(&b);
         hf_backoff_died(&b, true, now);
-        CHECK(hf_backoff_delay_ms(&b, &s, 0, now) == delays[i]);
+        CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, now), delays[i]);
         now += hf_backoff_delay_ms(&b, &s, 0, now);
     }
     CHECK(hf_backoff_k(&b, &s, now) >= HF_CRASH_LOOP_K);
@@ -89,10 +89,10 @@ TEST(what_failed_longer_than_the_window_ago_is_forgotten)
     struct hf_backoff b = { 0 };
     hf_backoff_attempt_failed(&b, T0);
     hf_backoff_attempt_failed(&b, T0 + 1000);
-    CHECK(hf_backoff_k(&b, &s, T0 + 299999) == 2);
-    CHECK(hf_backoff_k(&b, &s, T0 + 300000) == 1);
-    CHECK(hf_backoff_k(&b, &s, T0 + 301000) == 0);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0 + 301000) == 0);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0 + 299999), 2);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0 + 300000), 1);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0 + 301000), 0);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0 + 301000), 0);
 }
 
 TEST(a_death_long_after_the_last_one_is_a_first_death_again)
@@ -101,9 +101,9 @@ TEST(a_death_long_after_the_last_one_is_a_first_death_again)
     struct hf_backoff b = { 0 };
     hf_backoff_died(&b, true, T0);
     hf_backoff_died(&b, true, T0 + 300000);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0 + 300000) == 0);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0 + 300000), 0);
     hf_backoff_died(&b, true, T0 + 599999);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0 + 599999) == 1000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0 + 599999), 1000);
 }
 
 TEST(a_death_beyond_the_window_does_not_hide_a_failure_within_it)
@@ -113,8 +113,8 @@ TEST(a_death_beyond_the_window_does_not_hide_a_failure_within_it)
     hf_backoff_died(&b, true, T0);
     hf_backoff_attempt_failed(&b, T0 + 1);
     hf_backoff_attempt_failed(&b, T0 + 299999);
-    CHECK(hf_backoff_k(&b, &s, T0 + 299999) == 2);
-    CHECK(hf_backoff_k(&b, &s, T0 + 300000) == 2); /* the death has left, and its pardon with it */
+    CHECK_EQ(hf_backoff_k(&b, &s, T0 + 299999), 2);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0 + 300000), 2); /* the death has left, and its pardon with it */
 }
 
 /* @field Y7: the absence of restart settings that are read and ignored, and of fixed delays */
@@ -125,11 +125,11 @@ TEST(jitter_takes_a_random_share_off_the_delay_and_never_adds_to_it)
     hf_backoff_attempt_failed(&b, T0);
     hf_backoff_attempt_failed(&b, T0); /* 2000 ms before jitter */
     s.jitter = 1;
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 2000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 2000);
     CHECK(hf_backoff_delay_ms(&b, &s, 0.5, T0) == 1000);
     CHECK(hf_backoff_delay_ms(&b, &s, 0.999999, T0) < 10);
     s.jitter = 0.25;
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 2000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 2000);
     CHECK(hf_backoff_delay_ms(&b, &s, 0.999999, T0) >= 1500);
     CHECK(hf_backoff_delay_ms(&b, &s, 0.999999, T0) <= 1501);
     s.jitter = 0;
@@ -141,10 +141,10 @@ TEST(a_peer_that_says_when_to_come_back_is_obeyed)
     const struct hf_backoff_settings s = settings();
     struct hf_backoff b = { .retry_after_ms = T0 + 5000 };
     hf_backoff_attempt_failed(&b, T0);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 5000);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0 + 4500) == 1000); /* later than it asked anyway */
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 5000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0 + 4500), 1000); /* later than it asked anyway */
     hf_backoff_connected(&b);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 1000);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 1000);
 }
 
 TEST(a_minimum_of_zero_means_every_attempt_comes_at_once)
@@ -154,7 +154,7 @@ TEST(a_minimum_of_zero_means_every_attempt_comes_at_once)
     struct hf_backoff b = { 0 };
     for (int i = 0; i < 40; i++)
         hf_backoff_died(&b, true, T0);
-    CHECK(hf_backoff_delay_ms(&b, &s, 0, T0) == 0);
+    CHECK_EQ(hf_backoff_delay_ms(&b, &s, 0, T0), 0);
 }
 
 /* ---- the budget ---- */
@@ -211,7 +211,7 @@ TEST(a_server_that_dies_after_each_start_without_completing_a_call_spends_its_bu
         hf_backoff_connected(&b);
         hf_backoff_died(&b, false, T0);
     }
-    CHECK(starts == 6); /* the first one, and five attempts */
+    CHECK_EQ(starts, 6); /* the first one, and five attempts */
 }
 
 TEST(a_completed_call_makes_the_budget_whole)
@@ -257,7 +257,7 @@ TEST(a_reset_forgets_every_failure_but_not_that_it_was_connected)
     CHECK(hf_backoff_spent(&b, &s));
     hf_backoff_reset(&b);
     CHECK(!hf_backoff_spent(&b, &s));
-    CHECK(hf_backoff_k(&b, &s, T0) == 0);
+    CHECK_EQ(hf_backoff_k(&b, &s, T0), 0);
     CHECK(b.was_connected);
 }
 

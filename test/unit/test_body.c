@@ -48,14 +48,14 @@ TEST(an_answer_is_found_however_oddly_it_is_wrapped_and_made_clean)
     char answer[200];
     for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++) {
         struct hf_body body = body_of(wrapped[i]);
-        CHECK(read_body(body, answer) == HF_READ_RESULT);
+        CHECK_EQ(read_body(body, answer), HF_READ_RESULT);
         CHECK(strncmp(answer, "{\"jsonrpc\":\"2.0\",\"id\":", 22) == 0);
-        CHECK(strcmp(strrchr(answer, 'r'), "result\":{\"a\":1.50}}") == 0);
+        CHECK_STR(strrchr(answer, 'r'), "result\":{\"a\":1.50}}");
         body.is_whole = body.is_plain = body.is_measured =
             false; /* it is all there, all the same */
-        CHECK(read_body(body, answer) == HF_READ_RESULT);
+        CHECK_EQ(read_body(body, answer), HF_READ_RESULT);
     }
-    CHECK(reading_of("{\"id\":65536,\"error\":{\"code\":1},\"result\":null}") == HF_READ_ERROR);
+    CHECK_EQ(reading_of("{\"id\":65536,\"error\":{\"code\":1},\"result\":null}"), HF_READ_ERROR);
 }
 
 TEST(what_cannot_be_read_to_its_end_is_unreadable)
@@ -78,29 +78,29 @@ TEST(what_cannot_be_read_to_its_end_is_unreadable)
         "[[[[",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(reading_of(bad[i]) == HF_READ_UNREADABLE);
+        CHECK_EQ(reading_of(bad[i]), HF_READ_UNREADABLE);
     char answer[200], deep[2 * DEPTH + 40] = "{\"error\":";
     for (int i = 0; i <= DEPTH; i++)
         (void)strcat(deep, "[");
     for (int i = 0; i <= DEPTH; i++)
         (void)strcat(deep, "]");
-    CHECK(reading_of(strcat(deep, "}")) == HF_READ_UNREADABLE);
+    CHECK_EQ(reading_of(strcat(deep, "}")), HF_READ_UNREADABLE);
     struct hf_body body = body_of("Session not found");
-    CHECK(read_body(body, answer) == HF_READ_NO_ANSWER);
+    CHECK_EQ(read_body(body, answer), HF_READ_NO_ANSWER);
     body.is_measured = false;
-    CHECK(read_body(body, answer) == HF_READ_UNREADABLE);
+    CHECK_EQ(read_body(body, answer), HF_READ_UNREADABLE);
     body = body_of("{\"error\":\"no session\"}");
     body.is_measured = false; /* but its last brace is there */
-    CHECK(read_body(body, answer) == HF_READ_NO_ANSWER);
+    CHECK_EQ(read_body(body, answer), HF_READ_NO_ANSWER);
     body.is_plain = false;
-    CHECK(read_body(body, answer) == HF_READ_UNREADABLE);
+    CHECK_EQ(read_body(body, answer), HF_READ_UNREADABLE);
     body = body_of("");
-    CHECK(read_body(body, answer) == HF_READ_NO_ANSWER);
+    CHECK_EQ(read_body(body, answer), HF_READ_NO_ANSWER);
     body.is_measured = false;
-    CHECK(read_body(body, answer) == HF_READ_UNREADABLE);
+    CHECK_EQ(read_body(body, answer), HF_READ_UNREADABLE);
     body = body_of(": nothing\n\n");
     body.type = HF_SPAN("text/event-stream; charset=utf-8");
-    CHECK(read_body(body, answer) == HF_READ_UNREADABLE);
+    CHECK_EQ(read_body(body, answer), HF_READ_UNREADABLE);
 }
 
 static bool same(int status, const char *a, const char *b)
@@ -115,8 +115,9 @@ TEST(refusals_are_the_same_but_for_ids_and_words_with_digits)
 {
     CHECK(same(404, "no session mysession", "no session another-one"));
     CHECK(same(404, "no session 0b1e-77", "no session 91"));
-    CHECK(same(400, "{\"id\":65536,\"error\":{\"code\":-32001}}",
-               "{\"id\":\"a7\",\"error\":{\"code\":-32001}}") == false); /* quotes are no digits */
+    CHECK_EQ(same(400, "{\"id\":65536,\"error\":{\"code\":-32001}}",
+                  "{\"id\":\"a7\",\"error\":{\"code\":-32001}}"),
+             false); /* quotes are no digits */
     CHECK(same(400, "{\"id\":65536,\"error\":{\"code\":-32001}}",
                "{\"id\":7,\"error\":{\"code\":-32001}}"));
     CHECK(!same(400, "{\"id\":65536,\"error\":{\"code\":-32001}}",

@@ -10,10 +10,7 @@ enum { OPEN_MAX = 1000 };
 
 static struct world *world_of(uint64_t max_message_bytes)
 {
-    return world_new_with((struct hf_limits) { .max_message_bytes = max_message_bytes,
-                                               .max_buffered_bytes = 1 << 28,
-                                               .max_depth = 64,
-                                               .page_bytes = 1000000 });
+    return world_new_with(LIMITS(.max_message_bytes = max_message_bytes, .max_depth = 64));
 }
 
 static struct http_manners *http_of(const struct scene *s)
@@ -27,8 +24,7 @@ TEST(a_server_that_floods_requests_and_never_reads_is_given_up_at_a_bound)
     struct hf_server *server = add_server(w, "s", default_settings());
     settle(w);
     struct child *c = newest_child(w, server);
-    c->manners.reads_nothing = true;
-    c->manners.pipe_capacity = 4096;
+    child_stalls(c, 4096);
     int pings = 0;
     while (c->runtime && !c->got_kill && pings < 100000)
         child_says(c, PING, pings++);
@@ -36,7 +32,6 @@ TEST(a_server_that_floods_requests_and_never_reads_is_given_up_at_a_bound)
     CHECK(c->got_kill && pings > 1000 && pings < 20000);
     CHECK(notes_with(w, "reconnecting") > 0);
     CHECK(span_has(hf_span_of(status_of(server).last_reason), "asks more than it reads"));
-    world_end(w);
 }
 
 TEST(a_server_that_reads_what_it_asked_for_may_ask_for_ever)
@@ -47,13 +42,11 @@ TEST(a_server_that_reads_what_it_asked_for_may_ask_for_ever)
     for (int i = 0; i < 2000; i++)
         child_says(newest_child(w, server), PING, i);
     CHECK(IS(server, CONNECTED) && status_of(server).generation == 1);
-    world_end(w);
 }
 
 TEST(a_remote_server_that_floods_requests_and_takes_no_answer_is_given_up_at_a_bound)
 {
-    struct scene s =
-        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    struct scene s = remote_scene_of(SETTINGS(), HTTP(.has_stream = true));
     http_of(&s)->by_hand = true;
     struct exchange *stream = stream_of(s.first);
     for (int i = 0; i < OPEN_MAX; i++)
@@ -62,8 +55,7 @@ TEST(a_remote_server_that_floods_requests_and_takes_no_answer_is_given_up_at_a_b
     exchange_says(stream, PING, 0);
     CHECK(stream->is_aborted && open_exchanges(s.w, "response") == 0);
     CHECK(span_has(hf_span_of(status_of(s.server).last_reason), "asks more than it reads"));
-    CHECK(status_of(s.server).generation == 2);
-    world_end(s.w);
+    CHECK_EQ(status_of(s.server).generation, 2);
 }
 
 TEST(a_remote_server_that_takes_its_answers_may_ask_for_ever)
@@ -75,21 +67,18 @@ TEST(a_remote_server_that_takes_its_answers_may_ask_for_ever)
     for (int i = 0; i < 3 * OPEN_MAX; i++)
         exchange_says(stream_of(newest_child(w, server)), PING, i);
     CHECK(exchanges(w, "response") == 3 * OPEN_MAX && IS(server, CONNECTED));
-    CHECK(status_of(server).generation == 1);
-    world_end(w);
+    CHECK_EQ(status_of(server).generation, 1);
 }
 
 TEST(a_message_that_a_remote_server_does_not_take_is_given_up_after_stall_ms)
 {
-    struct scene s =
-        remote_scene_of(default_settings(), (struct http_manners) { .has_stream = true });
+    struct scene s = remote_scene_of(SETTINGS(), HTTP(.has_stream = true));
     http_of(&s)->by_hand = true;
     exchange_says(stream_of(s.first), PING, 1);
     advance(s.w, 59999);
-    CHECK(open_exchanges(s.w, "response") == 1);
+    CHECK_EQ(open_exchanges(s.w, "response"), 1);
     advance(s.w, 1);
     CHECK(last_exchange(s.w, "response")->is_aborted && IS(s.server, CONNECTED));
-    world_end(s.w);
 }
 
 TEST(clients_that_cancel_a_thousand_calls_at_once_cost_nobody_the_server)
@@ -100,10 +89,9 @@ TEST(clients_that_cancel_a_thousand_calls_at_once_cost_nobody_the_server)
     http_of(&s)->by_hand = true;
     for (int id = 1; id <= OPEN_MAX + 200; id++)
         client_cancels(s.client, id);
-    CHECK(open_exchanges(s.w, "notifications/cancelled") == OPEN_MAX);
+    CHECK_EQ(open_exchanges(s.w, "notifications/cancelled"), OPEN_MAX);
     CHECK(open_exchanges(s.w, CALL) == 0 && IS(s.server, CONNECTED));
-    CHECK(status_of(s.server).generation == 1);
-    world_end(s.w);
+    CHECK_EQ(status_of(s.server).generation, 1);
 }
 
 TEST(a_client_that_floods_notifications_costs_nobody_the_server)
@@ -127,35 +115,26 @@ TEST(a_client_that_floods_notifications_costs_nobody_the_server)
 
 TEST(a_server_has_a_thousand_questions_open_with_clients_and_not_one_more)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, "{\"sampling\":{}}");
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, "{\"sampling\":{}}");
     for (int i = 0; i <= OPEN_MAX; i++)
-        child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sampling/createMessage\"}",
+        child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sampling/createMessage\"}",
                    i);
-    CHECK(heard(c, "sampling/createMessage") == OPEN_MAX && IS(server, CONNECTED));
-    const struct message *last = &child->got.items[child->got.count - 1];
+    CHECK(heard(s.client, "sampling/createMessage") == OPEN_MAX && IS(s.server, CONNECTED));
+    const struct message *last = &s.first->got.items[s.first->got.count - 1];
     CHECK(hf_span_is(last->msg.id, "1000") && last->msg.kind == HF_MSG_ERROR);
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                HF_FMT(last_heard(c, "sampling/createMessage")->msg.id));
-    child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"sampling/createMessage\"}");
-    CHECK(heard(c, "sampling/createMessage") == OPEN_MAX + 1); /* one was answered */
-    world_end(w);
+    client_answers(s.client, "sampling/createMessage", "{}");
+    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"sampling/createMessage\"}");
+    CHECK_EQ(heard(s.client, "sampling/createMessage"), OPEN_MAX + 1); /* one was answered */
 }
 
 TEST(a_question_with_an_endless_id_is_not_kept)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, "{\"sampling\":{}}");
-    struct child *child = newest_child(w, server);
-    child_says(child,
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, "{\"sampling\":{}}");
+    child_says(s.first,
                "{\"jsonrpc\":\"2.0\",\"id\":\"%020000d\",\"method\":\"sampling/createMessage\"}",
                7);
-    CHECK(heard(c, "sampling/createMessage") == 0);
-    CHECK(child->got.items[child->got.count - 1].msg.kind == HF_MSG_ERROR);
-    world_end(w);
+    CHECK_EQ(heard(s.client, "sampling/createMessage"), 0);
+    CHECK_EQ(s.first->got.items[s.first->got.count - 1].msg.kind, HF_MSG_ERROR);
 }

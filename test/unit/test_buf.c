@@ -56,7 +56,7 @@ TEST(going_over_the_maximum_fails_that_add_and_changes_nothing)
     char many[1001];
     memset(many, 'x', sizeof many);
     CHECK(!hf_buf_try_add(&b, (struct hf_span) { many, 1001 }));
-    CHECK(b.p == NULL);
+    CHECK_EQ(b.p, NULL);
     CHECK(hf_buf_try_add(&b, (struct hf_span) { many, 300 }));
     const struct hf_buf before = b;
     CHECK(!hf_buf_try_add(&b, (struct hf_span) { many, 701 }));
@@ -64,7 +64,7 @@ TEST(going_over_the_maximum_fails_that_add_and_changes_nothing)
     CHECK(!hf_buf_reserve(&b, SIZE_MAX - 100));
     CHECK(memcmp(&b, &before, sizeof b) == 0);
     CHECK(hf_buf_try_add(&b, (struct hf_span) { many, 700 }));
-    CHECK(hf_buf_len(&b) == 1000);
+    CHECK_EQ(hf_buf_len(&b), 1000);
     hf_buf_done(&b);
 }
 
@@ -90,10 +90,10 @@ TEST(growing_and_consuming_keep_the_content_at_every_step)
         for (unsigned n = i * 7 % 61; n > 0; n--)
             hf_buf_add_char(&b, (char)(in++ * 31 % 251));
         for (unsigned n = i * 5 % 59; n > 0 && hf_buf_len(&b) > 0; n--) {
-            REQUIRE(*hf_buf_span(&b).p == (char)(out++ * 31 % 251));
+            REQUIRE_EQ(*hf_buf_span(&b).p, (char)(out++ * 31 % 251));
             hf_buf_consume(&b, 1);
         }
-        REQUIRE(hf_buf_len(&b) == in - out);
+        REQUIRE_EQ(hf_buf_len(&b), in - out);
         REQUIRE(b.start <= b.end && b.end <= b.cap);
     }
     hf_buf_done(&b);
@@ -207,7 +207,7 @@ TEST(a_list_keeps_the_order_of_both_ends)
     struct item items[4] = { { .number = 0 }, { .number = 1 }, { .number = 2 }, { .number = 3 } };
     hf_link_init(&list);
     CHECK(hf_list_empty(&list) && order_is(&list, ""));
-    CHECK(HF_LIST_FIRST(&list, struct item, link) == NULL);
+    CHECK_EQ(HF_LIST_FIRST(&list, struct item, link), NULL);
     hf_list_push(&list, &items[1].link);
     hf_list_push(&list, &items[3].link);
     hf_list_push_front(&list, &items[0].link);

@@ -9,7 +9,7 @@ static struct hf_part *part_of(const char *result)
     struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
     struct hf_span cursor = { NULL, 0 };
     struct hf_err err;
-    CHECK(hf_part_add_page(part, hf_span_of(result), &cursor, &err) == HF_PAGE_LAST);
+    CHECK_EQ(hf_part_add_page(part, hf_span_of(result), &cursor, &err), HF_PAGE_LAST);
     hf_part_seal(part);
     return part;
 }
@@ -18,10 +18,10 @@ TEST(items_keep_their_bytes_and_their_order)
 {
     struct hf_part *part =
         part_of("{\"tools\":[ {\"name\" : \"b\", \"n\":1.0} ,{\"name\":\"a\"}]}");
-    REQUIRE(part->count == 2);
-    CHECK(hf_span_is(part->items[0].raw, "{\"name\" : \"b\", \"n\":1.0}"));
-    CHECK(hf_span_is(part->items[0].name, "\"b\""));
-    CHECK(hf_span_is(part->items[1].raw, "{\"name\":\"a\"}"));
+    REQUIRE_EQ(part->count, 2);
+    CHECK_SPAN(part->items[0].raw, "{\"name\" : \"b\", \"n\":1.0}");
+    CHECK_SPAN(part->items[0].name, "\"b\"");
+    CHECK_SPAN(part->items[1].raw, "{\"name\":\"a\"}");
     hf_part_unref(part);
 }
 
@@ -30,18 +30,19 @@ TEST(pages_are_joined_and_each_cursor_is_handed_on_as_it_is)
     struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
     struct hf_span cursor = { NULL, 0 };
     struct hf_err err;
-    CHECK(hf_part_add_page(part,
-                           HF_SPAN("{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"\\u0041\"}"),
-                           &cursor, &err) == HF_PAGE_MORE);
-    CHECK(hf_span_is(cursor, "\"\\u0041\""));
-    CHECK(hf_part_add_page(part, HF_SPAN("{\"tools\":[{\"name\":\"b\"}]}"), &cursor, &err) ==
-          HF_PAGE_LAST);
+    CHECK_EQ(hf_part_add_page(part,
+                              HF_SPAN("{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"\\u0041\"}"),
+                              &cursor, &err),
+             HF_PAGE_MORE);
+    CHECK_SPAN(cursor, "\"\\u0041\"");
+    CHECK_EQ(hf_part_add_page(part, HF_SPAN("{\"tools\":[{\"name\":\"b\"}]}"), &cursor, &err),
+             HF_PAGE_LAST);
     hf_part_seal(part);
     CHECK(part->count == 2 && part->pages == 2);
     CHECK(hf_part_find(part, HF_SPAN("\"a\"")) == &part->items[0]);
     CHECK(hf_part_find(part, HF_SPAN("\"\\u0062\"")) == &part->items[1]); /* by meaning */
-    CHECK(hf_part_find(part, HF_SPAN("\"c\"")) == NULL);
-    CHECK(hf_part_find(NULL, HF_SPAN("\"a\"")) == NULL);
+    CHECK_EQ(hf_part_find(part, HF_SPAN("\"c\"")), NULL);
+    CHECK_EQ(hf_part_find(NULL, HF_SPAN("\"a\"")), NULL);
     CHECK(hf_part_find_plain(part, HF_SPAN("b")) && !hf_part_find_plain(part, HF_SPAN("c")));
     CHECK(!hf_part_find_plain(NULL, HF_SPAN("b")));
     hf_part_unref(part);
@@ -70,9 +71,10 @@ TEST(cursors_that_are_empty_null_or_repeat_themselves_end_the_list)
         struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
         struct hf_span cursor = { NULL, 0 };
         struct hf_err err;
-        CHECK(hf_part_add_page(part, HF_SPAN("{\"tools\":[],\"nextCursor\":\"x\"}"), &cursor,
-                               &err) == HF_PAGE_MORE);
-        CHECK(hf_part_add_page(part, hf_span_of(ends[i]), &cursor, &err) == HF_PAGE_LAST);
+        CHECK_EQ(
+            hf_part_add_page(part, HF_SPAN("{\"tools\":[],\"nextCursor\":\"x\"}"), &cursor, &err),
+            HF_PAGE_MORE);
+        CHECK_EQ(hf_part_add_page(part, hf_span_of(ends[i]), &cursor, &err), HF_PAGE_LAST);
         hf_part_unref(part);
     }
 }
@@ -100,7 +102,7 @@ TEST(a_list_over_its_bound_is_bad_and_says_so)
     struct hf_err err;
     char page[2000];
     (void)snprintf(page, sizeof page, "{\"tools\":[{\"name\":\"a\"},{\"name\":\"%01500d\"}]}", 0);
-    CHECK(hf_part_add_page(part, hf_span_of(page), &cursor, &err) == HF_PAGE_BAD);
+    CHECK_EQ(hf_part_add_page(part, hf_span_of(page), &cursor, &err), HF_PAGE_BAD);
     CHECK(strstr(err.text, "too large"));
     hf_part_unref(part);
 }
@@ -112,7 +114,7 @@ TEST(a_result_without_the_list_is_bad_and_names_what_is_missing)
         struct hf_part *part = hf_part_new(HF_PART_TOOLS, 1 << 20, &key);
         struct hf_span cursor;
         struct hf_err err;
-        CHECK(hf_part_add_page(part, hf_span_of(bad[i]), &cursor, &err) == HF_PAGE_BAD);
+        CHECK_EQ(hf_part_add_page(part, hf_span_of(bad[i]), &cursor, &err), HF_PAGE_BAD);
         CHECK(strstr(err.text, "tools"));
         hf_part_unref(part);
     }
@@ -122,7 +124,7 @@ TEST(items_without_a_name_cost_the_others_nothing)
 {
     struct hf_part *part =
         part_of("{\"tools\":[7,{},{\"name\":7},null,{\"name\":\"a\"},{\"title\":\"b\"}]}");
-    CHECK(part->count == 1);
+    CHECK_EQ(part->count, 1);
     hf_part_unref(part);
 }
 
@@ -141,7 +143,7 @@ TEST(each_part_is_named_by_its_own_member)
         struct hf_part *part = hf_part_new(rows[i].part, 1000, &key);
         struct hf_span cursor;
         struct hf_err err;
-        CHECK(hf_part_add_page(part, hf_span_of(rows[i].result), &cursor, &err) == HF_PAGE_LAST);
+        CHECK_EQ(hf_part_add_page(part, hf_span_of(rows[i].result), &cursor, &err), HF_PAGE_LAST);
         hf_part_seal(part);
         CHECK(part->count == 1 && hf_span_is(part->items[0].name, rows[i].name));
         hf_part_unref(part);
@@ -157,9 +159,9 @@ TEST(only_hints_that_are_true_make_a_tool_idempotent_and_only_tools_are)
                 "{\"name\":\"d\",\"idempotentHint\":true},"
                 "{\"name\":\"e\",\"annotations\":{\"destructiveHint\":true}},{\"name\":\"f\"}]}");
     static const bool expected[] = { true, true, false, false, false, false };
-    REQUIRE(part->count == 6);
+    REQUIRE_EQ(part->count, 6);
     for (size_t i = 0; i < 6; i++)
-        CHECK(part->items[i].is_idempotent == expected[i]);
+        CHECK_EQ(part->items[i].is_idempotent, expected[i]);
     hf_part_unref(part);
 }
 
@@ -195,9 +197,9 @@ TEST(lists_are_the_same_by_content_in_any_order_and_differ_by_a_single_byte)
 TEST(a_part_lives_as_long_as_somebody_refers_to_it)
 {
     struct hf_part *part = part_of("{\"tools\":[{\"name\":\"a\"}]}");
-    CHECK(hf_part_ref(part) == part);
+    CHECK_EQ(hf_part_ref(part), part);
     hf_part_unref(part);
-    CHECK(hf_span_is(part->items[0].name, "\"a\""));
+    CHECK_SPAN(part->items[0].name, "\"a\"");
     hf_part_unref(part);
     hf_part_unref(NULL);
 }

@@ -65,17 +65,17 @@ TEST(what_is_added_waits_for_the_flush_and_what_is_sent_goes_behind_it_at_once)
     hf_buf_init(&got, LARGE);
     CHECK(hf_channel_add(&pair.channel, HF_SPAN("one ")));
     drain(&pair, &got);
-    CHECK(hf_buf_len(&got) == 0);
+    CHECK_EQ(hf_buf_len(&got), 0);
     const struct hf_span pieces[] = { HF_SPAN("two "), HF_SPAN("three ") };
-    CHECK(hf_channel_send(&pair.channel, pieces, 2) == 10);
+    CHECK_EQ(hf_channel_send(&pair.channel, pieces, 2), 10);
     drain(&pair, &got);
-    CHECK(hf_span_is(hf_buf_span(&got), "one two three "));
+    CHECK_SPAN(hf_buf_span(&got), "one two three ");
     CHECK(hf_channel_add_from(&pair.channel, pieces, 2, 5));
     bool has_moved = false;
     CHECK(hf_channel_flush(&pair.channel, &has_moved) == HF_IO_DONE && has_moved);
     CHECK(hf_channel_flush(&pair.channel, &has_moved) == HF_IO_DONE && !has_moved);
     drain(&pair, &got);
-    CHECK(hf_span_is(hf_buf_span(&got), "one two three hree "));
+    CHECK_SPAN(hf_buf_span(&got), "one two three hree ");
     hf_buf_done(&got);
     close_pair(&pair);
 }
@@ -93,7 +93,7 @@ TEST(a_peer_that_does_not_read_blocks_and_gets_every_byte_in_order_when_it_does)
     CHECK(hf_channel_add_from(&pair.channel, &all, 1, sent));
     bool has_moved = true;
     CHECK(hf_channel_flush(&pair.channel, &has_moved) == HF_IO_AGAIN && pair.channel.is_blocked);
-    CHECK(hf_channel_send(&pair.channel, &all, 1) == 0);
+    CHECK_EQ(hf_channel_send(&pair.channel, &all, 1), 0);
     while (hf_buf_len(&got) < LARGE) {
         drain(&pair, &got);
         const enum hf_io io = hf_channel_flush(&pair.channel, &has_moved);
@@ -112,7 +112,7 @@ TEST(what_is_over_the_bound_is_refused_and_nothing_of_it_is_taken)
     REQUIRE(open_pair(&pair, BOUND));
     CHECK(hf_channel_add(&pair.channel, (struct hf_span) { bytes, BOUND - 1 }));
     CHECK(!hf_channel_add(&pair.channel, HF_SPAN("ab")));
-    CHECK(hf_buf_len(&pair.channel.out) == BOUND - 1);
+    CHECK_EQ(hf_buf_len(&pair.channel.out), BOUND - 1);
     CHECK(hf_channel_add(&pair.channel, HF_SPAN("a")));
     hf_free(bytes);
     close_pair(&pair);
@@ -125,10 +125,10 @@ TEST(many_pieces_are_not_sent_at_once_but_can_be_added)
     REQUIRE(open_pair(&pair, BOUND));
     for (unsigned i = 0; i <= HF_CHANNEL_PIECES; i++)
         pieces[i] = HF_SPAN("x");
-    CHECK(hf_channel_send(&pair.channel, pieces, HF_CHANNEL_PIECES + 1) == 0);
-    CHECK(hf_channel_send(&pair.channel, pieces, HF_CHANNEL_PIECES) == HF_CHANNEL_PIECES);
+    CHECK_EQ(hf_channel_send(&pair.channel, pieces, HF_CHANNEL_PIECES + 1), 0);
+    CHECK_EQ(hf_channel_send(&pair.channel, pieces, HF_CHANNEL_PIECES), HF_CHANNEL_PIECES);
     CHECK(hf_channel_add_from(&pair.channel, pieces, HF_CHANNEL_PIECES + 1, 0));
-    CHECK(hf_buf_len(&pair.channel.out) == HF_CHANNEL_PIECES + 1);
+    CHECK_EQ(hf_buf_len(&pair.channel.out), HF_CHANNEL_PIECES + 1);
     close_pair(&pair);
 }
 
@@ -138,16 +138,16 @@ TEST(a_peer_that_is_gone_shows_when_it_is_written_to_and_when_it_is_read)
     char room[8];
     size_t got = 0;
     REQUIRE(open_pair(&pair, BOUND));
-    CHECK(hf_channel_read(&pair.channel, room, sizeof room, &got) == HF_IO_AGAIN);
-    CHECK(write(pair.theirs, "hi", 2) == 2);
+    CHECK_EQ(hf_channel_read(&pair.channel, room, sizeof room, &got), HF_IO_AGAIN);
+    CHECK_EQ(write(pair.theirs, "hi", 2), 2);
     CHECK(hf_channel_read(&pair.channel, room, sizeof room, &got) == HF_IO_DONE && got == 2);
     close(pair.theirs);
     pair.theirs = -1;
     const struct hf_span piece = HF_SPAN("x");
-    CHECK(hf_channel_send(&pair.channel, &piece, 1) == 0);
+    CHECK_EQ(hf_channel_send(&pair.channel, &piece, 1), 0);
     CHECK(hf_channel_add(&pair.channel, piece));
-    CHECK(hf_channel_flush(&pair.channel, NULL) == HF_IO_CLOSED);
-    CHECK(hf_channel_read(&pair.channel, room, sizeof room, &got) == HF_IO_CLOSED);
+    CHECK_EQ(hf_channel_flush(&pair.channel, NULL), HF_IO_CLOSED);
+    CHECK_EQ(hf_channel_read(&pair.channel, room, sizeof room, &got), HF_IO_CLOSED);
     close_pair(&pair);
 }
 
@@ -160,10 +160,10 @@ TEST(reading_and_writing_may_be_two_descriptors)
     REQUIRE(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
     hf_channel_open(&channel, hf_stream_open_read(in[0], NULL), hf_stream_open_write(out[1], NULL),
                     NULL, BOUND);
-    CHECK(write(in[1], "in", 2) == 2);
+    CHECK_EQ(write(in[1], "in", 2), 2);
     CHECK(hf_channel_read(&channel, room, sizeof room, &got) == HF_IO_DONE && got == 2);
     CHECK(hf_channel_add(&channel, HF_SPAN("out")));
-    CHECK(hf_channel_flush(&channel, NULL) == HF_IO_DONE);
+    CHECK_EQ(hf_channel_flush(&channel, NULL), HF_IO_DONE);
     CHECK(read(out[0], room, sizeof room) == 3 && memcmp(room, "out", 3) == 0);
     CHECK(hf_channel_is_open(&channel));
     hf_channel_close(&channel);

@@ -29,16 +29,13 @@ static struct found look(const struct scene *s)
 
 TEST(an_engine_at_work_breaks_no_invariant)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
-    CHECK(look(&s).count == 0);
-    world_end(s.w);
+    struct scene s = called_scene();
+    CHECK_EQ(look(&s).count, 0);
 }
 
 TEST(a_count_that_is_not_the_length_of_its_list_is_noticed)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     struct hf_slot *slot = hf_server_slot(s.server);
     slot->current->in_flight++;
     CHECK(look(&s).count == 1 && strstr(look(&s).sentence, "in_flight"));
@@ -49,8 +46,7 @@ TEST(a_count_that_is_not_the_length_of_its_list_is_noticed)
     s.w->engine->held_bytes++;
     CHECK(look(&s).count == 1 && look(&s).promise == 12);
     s.w->engine->held_bytes--;
-    CHECK(look(&s).count == 0);
-    world_end(s.w);
+    CHECK_EQ(look(&s).count, 0);
 }
 
 TEST(a_timer_without_an_owner_and_a_published_server_that_is_off_are_noticed)
@@ -64,5 +60,4 @@ TEST(a_timer_without_an_owner_and_a_published_server_that_is_off_are_noticed)
     s.server->is_published = false;
     CHECK(look(&s).count == 1 && look(&s).promise == 7);
     s.server->is_published = true;
-    world_end(s.w);
 }

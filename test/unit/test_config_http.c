@@ -102,13 +102,11 @@ TEST(a_server_is_a_command_or_a_url_and_says_so_if_it_is_neither_or_both)
 
 TEST(a_second_spelling_of_the_url_is_ignored_with_a_warning)
 {
-    struct hf_config c;
+    struct hf_config *c = config_new();
     struct hf_err err;
-    hf_config_init(&c);
-    REQUIRE(parse(&c, IN_SERVER("\"url\":\"http://x\",\n\"serverUrl\":\"http://y\""), &err));
-    CHECK(is(c.servers[0].url, "http://x") && !c.servers[0].problem);
-    CHECK(is(c.warnings[0], "line 5: mcpServers.a.serverUrl: not a key of ours; ignored"));
-    hf_config_done(&c);
+    REQUIRE(parse(c, IN_SERVER("\"url\":\"http://x\",\n\"serverUrl\":\"http://y\""), &err));
+    CHECK(is(c->servers[0].url, "http://x") && !c->servers[0].problem);
+    CHECK_STR(c->warnings[0], "line 5: mcpServers.a.serverUrl: not a key of ours; ignored");
 }
 
 TEST(proxies_are_those_that_curl_knows)
@@ -141,7 +139,7 @@ TEST(proxies_are_those_that_curl_knows)
         const bool taken = hf_config_option(&c, "proxy", rows[i].proxy, &err);
         if (taken != rows[i].is_good)
             printf("# %s\n", rows[i].proxy);
-        CHECK(taken == rows[i].is_good);
+        CHECK_EQ(taken, rows[i].is_good);
         hf_config_done(&c);
     }
 }
@@ -161,13 +159,15 @@ TEST(headers_of_any_case_are_one_and_the_command_line_beats_the_file)
         if (!line_first)
             REQUIRE(hf_config_option(&c, "headers", "authorization=Bearer b=c", &err));
         const struct hf_server_config *s = &c.servers[0];
-        REQUIRE(s->headers_count == 3);
+        REQUIRE_EQ(s->headers_count, 3);
         CHECK(strcasecmp(s->headers[0].key, "Authorization") == 0);
-        CHECK(is(s->headers[0].value, "Bearer b=c"));
+        CHECK_STR(s->headers[0].value, "Bearer b=c");
         CHECK(is(s->headers[1].key, "Host") && is(s->headers[2].value, "s3cret"));
         hf_config_done(&c);
     }
 }
+
+#define URL "\"url\":\"http://x\""
 
 TEST(what_a_remote_server_was_connected_with_needs_a_new_connection)
 {
@@ -175,29 +175,17 @@ TEST(what_a_remote_server_was_connected_with_needs_a_new_connection)
         const char *members;
         bool same;
     } rows[] = {
-        { "", true },
-        { ",\"waitMs\":1,\"keepAliveMs\":1,\"refusedStatus\":[503]", true },
-        { ",\"headers\":{}", true },
-        { ",\"headers\":{\"K\":\"v\"}", false },
-        { ",\"ca\":\"x\"", false },
-        { ",\"proxy\":\"\"", false },
-        { ",\"transport\":\"http\"", false },
-        { ",\"type\":\"sse\"", false },
+        { URL, true },
+        { URL ",\"waitMs\":1,\"keepAliveMs\":1,\"refusedStatus\":[503]", true },
+        { URL ",\"headers\":{}", true },
+        { URL ",\"headers\":{\"K\":\"v\"}", false },
+        { URL ",\"ca\":\"x\"", false },
+        { URL ",\"proxy\":\"\"", false },
+        { URL ",\"transport\":\"http\"", false },
+        { URL ",\"type\":\"sse\"", false },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct hf_config a, b;
-        struct hf_err err;
-        char text[200];
-        hf_config_init(&a);
-        hf_config_init(&b);
-        (void)snprintf(text, sizeof text, "{\"mcpServers\":{\"a\":{\"url\":\"http://x\"%s}}}",
-                       rows[i].members);
-        REQUIRE(parse(&a, "{\"mcpServers\":{\"a\":{\"url\":\"http://x\"}}}", &err));
-        REQUIRE(parse(&b, text, &err));
-        CHECK(hf_server_config_same(&a.servers[0], &b.servers[0]) == rows[i].same);
-        hf_config_done(&a);
-        hf_config_done(&b);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check_same(URL, rows[i].members, rows[i].same);
 }
 
 TEST(a_url_makes_a_server)
@@ -219,14 +207,14 @@ TEST(a_url_makes_a_server)
         CHECK(is(c.servers[0].url, rows[i][0]) && !c.servers[0].command);
         CHECK(c.servers[1].settings.wait_ms == 5 && c.servers[1].headers_count == 1);
         CHECK(!hf_config_add_url(&c, "other", rows[i][0], &err));
-        CHECK(is(err.text, "there are two servers with the name \"other\""));
+        CHECK_STR(err.text, "there are two servers with the name \"other\"");
         hf_config_done(&c);
     }
     hf_config_init(&c);
     CHECK(!hf_config_add_url(&c, NULL, "", &err) && is(err.text, "there is no URL to reach"));
     CHECK(!hf_config_add_url(&c, NULL, "ftp://x", &err) && strstr(err.text, "https:// only"));
     CHECK(!hf_config_add_url(&c, NULL, "x.test", &err) && strstr(err.text, "begins with a scheme"));
-    CHECK(c.server_count == 0);
+    CHECK_EQ(c.server_count, 0);
     hf_config_done(&c);
 }
 
@@ -351,17 +339,8 @@ static const struct {
 
 TEST(every_mistake_about_http_is_told_with_its_line_and_without_its_secret)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        struct hf_config c;
-        struct hf_err err = { "" };
-        hf_config_init(&c);
-        const bool refused = !parse(&c, refusals[i].text, &err);
-        const bool as_said = refused && strstr(err.text, refusals[i].says);
-        if (!as_said)
-            printf("# row %zu, %s\n# said: %s\n", i, refusals[i].text, err.text);
-        CHECK(as_said && !strstr(err.text, "s3cret"));
-        hf_config_done(&c);
-    }
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+        check_file_refused(refusals[i].text, refusals[i].says);
 }
 
 TEST(wrong_options_about_http_say_what_is_right)
@@ -381,54 +360,43 @@ TEST(wrong_options_about_http_say_what_is_right)
         { "tokens", "s3cret", "there is no option --tokens" },
         { "url", "http://x", "there is no option --url" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct hf_config c;
-        struct hf_err err = { "" };
-        hf_config_init(&c);
-        CHECK(!hf_config_option(&c, rows[i].option, rows[i].value, &err));
-        if (!strstr(err.text, rows[i].says))
-            printf("# said: %s\n", err.text);
-        CHECK(strstr(err.text, rows[i].says) && !strstr(err.text, "s3cret"));
-        hf_config_done(&c);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check_option_refused(rows[i].option, rows[i].value, rows[i].says);
 }
 
 TEST(options_about_http_that_add_may_be_repeated)
 {
-    struct hf_config c;
+    struct hf_config *c = config_new();
     struct hf_err err;
-    hf_config_init(&c);
-    REQUIRE(hf_config_option(&c, "refused-status", "503", &err));
-    REQUIRE(hf_config_option(&c, "refused-status", "429", &err));
-    REQUIRE(hf_config_option(&c, "hosts", "A.test", &err));
-    REQUIRE(hf_config_option(&c, "hosts", "*.test:80", &err));
-    REQUIRE(hf_config_option(&c, "listen", "[::1]:0", &err));
-    REQUIRE(parse(&c,
+    REQUIRE(hf_config_option(c, "refused-status", "503", &err));
+    REQUIRE(hf_config_option(c, "refused-status", "429", &err));
+    REQUIRE(hf_config_option(c, "hosts", "A.test", &err));
+    REQUIRE(hf_config_option(c, "hosts", "*.test:80", &err));
+    REQUIRE(hf_config_option(c, "listen", "[::1]:0", &err));
+    REQUIRE(parse(c,
                   "{\"mcpServers\":{\"a\":{\"url\":\"http://x\",\"refusedStatus\":[500]}},"
                   "\"holdfast\":{\"hosts\":[\"b.test\"],\"listen\":\"127.0.0.1:1\"}}",
                   &err));
-    const struct hf_status_set *set = &c.servers[0].settings.refused_status;
+    const struct hf_status_set *set = &c->servers[0].settings.refused_status;
     CHECK(hf_status_in(set, 503) && hf_status_in(set, 429) && !hf_status_in(set, 500));
-    CHECK(is(c.serve.hosts[0], "a.test") && is(c.serve.hosts[1], "*.test:80"));
-    CHECK(!c.serve.hosts[2] && is(c.serve.listen, "[::1]:0"));
-    hf_config_done(&c);
+    CHECK(is(c->serve.hosts[0], "a.test") && is(c->serve.hosts[1], "*.test:80"));
+    CHECK(!c->serve.hosts[2] && is(c->serve.listen, "[::1]:0"));
 }
 
 /* ---- who may come in ---- */
 
 TEST(tokens_arrive_with_their_defaults)
 {
-    struct hf_config c;
+    struct hf_config *c = config_new();
     struct hf_err err;
-    hf_config_init(&c);
-    REQUIRE(parse(&c,
+    REQUIRE(parse(c,
                   IN_TOKENS("{\"name\":\"ci@${HOST}\",\"hash\":\"sha256:" HEX
                             "\",\"servers\":[\"pay*\"],\"allow\":[\"payments__*\"],"
                             "\"deny\":[\"payments__refund\"]},"
                             "{\"hash\":\"sha256:" OTHER_HEX "\",\"name\":\"b\"}"),
                   &err));
-    REQUIRE(c.serve.token_count == 2);
-    const struct hf_token_config *a = &c.serve.tokens[0], *b = &c.serve.tokens[1];
+    REQUIRE_EQ(c->serve.token_count, 2);
+    const struct hf_token_config *a = &c->serve.tokens[0], *b = &c->serve.tokens[1];
     CHECK(is(a->name, "ci@mcp.test") && is(b->name, "b"));
     CHECK(is(a->servers[0], "pay*") && !a->servers[1]);
     CHECK(is(a->allow[0], "payments__*") && !a->allow[1]);
@@ -436,7 +404,6 @@ TEST(tokens_arrive_with_their_defaults)
     CHECK(is(b->servers[0], "*") && !b->servers[1] && is(b->allow[0], "*") && !b->allow[1]);
     CHECK(!b->deny[0]);
     CHECK(a->hash[0] == 0x00 && a->hash[1] == 0x11 && a->hash[31] == 0xff && b->hash[0] == 0x10);
-    hf_config_done(&c);
 }
 
 TEST(a_thousand_tokens_are_allowed_and_one_more_is_not)
@@ -462,18 +429,16 @@ TEST(a_thousand_tokens_are_allowed_and_one_more_is_not)
 
 TEST(strings_of_the_front_expand)
 {
-    struct hf_config c;
+    struct hf_config *c = config_new();
     struct hf_err err;
-    hf_config_init(&c);
-    REQUIRE(parse(&c,
+    REQUIRE(parse(c,
                   IN_HOLDFAST("\"listen\":\"${LISTEN:-127.0.0.1:80}\",\"hosts\":[\"${HOST}\"],"
                               "\"origins\":[\"https://${HOST}\"],\"tls\":{\"cert\":\"/${HOST}\"},"
                               "\"defaults\":{\"ca\":\"/${HOST}.pem\"}"),
                   &err));
-    CHECK(is(c.serve.listen, "127.0.0.1:80") && is(c.serve.hosts[0], "mcp.test"));
-    CHECK(is(c.serve.origins[0], "https://mcp.test") && is(c.serve.tls_cert, "/mcp.test"));
-    CHECK(is(c.defaults.ca, "/mcp.test.pem"));
-    hf_config_done(&c);
+    CHECK(is(c->serve.listen, "127.0.0.1:80") && is(c->serve.hosts[0], "mcp.test"));
+    CHECK(is(c->serve.origins[0], "https://mcp.test") && is(c->serve.tls_cert, "/mcp.test"));
+    CHECK_STR(c->defaults.ca, "/mcp.test.pem");
 }
 
 /* ---- look ---- */
@@ -492,18 +457,16 @@ TEST(looking_finds_missing_ca_files_and_asks_no_network)
                    file, dir, dir);
     static const char *const problems[] = { NULL, NULL, "/none\": No such file or directory",
                                             "\" is not a file" };
-    struct hf_config c;
+    struct hf_config *c = config_new();
     struct hf_err err;
-    hf_config_init(&c);
-    REQUIRE(parse(&c, text, &err));
-    hf_config_look(&c);
+    REQUIRE(parse(c, text, &err));
+    hf_config_look(c);
     for (size_t i = 0; i < 4; i++) {
-        const char *problem = c.servers[i].problem;
+        const char *problem = c->servers[i].problem;
         CHECK(problems[i] ? problem && strstr(problem, problems[i]) : !problem);
         CHECK(!problem || (strncmp(problem, "the CA file \"", 13) == 0));
-        CHECK(c.servers[i].problem_may_pass == !!problems[i]);
+        CHECK_EQ(c->servers[i].problem_may_pass, !!problems[i]);
     }
-    hf_config_done(&c);
     unlink(file);
     rmdir(dir);
 }

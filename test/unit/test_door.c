@@ -20,8 +20,8 @@ TEST(a_remote_server_is_named_after_its_host)
     struct hf_config *config = hf_config_new();
     CHECK(hf_config_url(config, NULL, "https://mcp.test/x", error));
     CHECK(hf_config_url(config, "other", "https://mcp.test/x", error));
-    CHECK(strcmp(hf_config_server_name(config, 0), "mcp.test") == 0);
-    CHECK(strcmp(hf_config_server_name(config, 1), "other") == 0);
+    CHECK_STR(hf_config_server_name(config, 0), "mcp.test");
+    CHECK_STR(hf_config_server_name(config, 1), "other");
     CHECK(!hf_config_server_name(config, 2) && hf_config_server_count(config) == 2);
     CHECK(!hf_config_url(config, NULL, "mcp.test", error));
     CHECK(strstr(error, "a URL begins with a scheme"));
@@ -75,19 +75,17 @@ TEST(a_check_says_what_it_found_about_every_server_and_the_front)
     struct heard heard = { "" };
     struct hf_config *config = hf_config_new();
     REQUIRE(hf_config_read(config, text, sizeof text - 1, error));
-    CHECK(hf_config_check(config, hear, &heard) == 3);
-    CHECK(
-        strcmp(heard.text,
-               "warning: line 1: mcpServers.c.odd: not a key of ours; ignored\n"
-               "a: ok\n"
-               "b: cannot start: the command \"/no/such\": No such file or directory\n"
-               "c: ok, https://h.test:1\n"
-               "d: disabled, https://h.test\n"
-               "e: cannot start: the CA file \"/no/ca\": No such file or directory\n"
-               "holdfast serve: cannot start: other machines can reach 0.0.0.0:1, and there are no "
-               "tokens: everybody there could use your servers. Make a token with `holdfast token` "
-               "and put its entry into holdfast.tokens, or listen on 127.0.0.1 or unix:PATH\n") ==
-        0);
+    CHECK_EQ(hf_config_check(config, hear, &heard), 3);
+    CHECK_STR(heard.text,
+              "warning: line 1: mcpServers.c.odd: not a key of ours; ignored\n"
+              "a: ok\n"
+              "b: cannot start: the command \"/no/such\": No such file or directory\n"
+              "c: ok, https://h.test:1\n"
+              "d: disabled, https://h.test\n"
+              "e: cannot start: the CA file \"/no/ca\": No such file or directory\n"
+              "holdfast serve: cannot start: other machines can reach 0.0.0.0:1, and there are no "
+              "tokens: everybody there could use your servers. Make a token with `holdfast token` "
+              "and put its entry into holdfast.tokens, or listen on 127.0.0.1 or unix:PATH\n");
     hf_config_free(config);
 }
 

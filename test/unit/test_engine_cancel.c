@@ -15,61 +15,52 @@ TEST(a_waiting_call_that_is_cancelled_is_gone_without_an_answer_and_the_attempt_
     child_dies(s.first);
     client_calls(s.client, 1, "echo");
     client_cancels(s.client, 1);
-    CHECK(status_of(s.server).waiting == 0);
+    CHECK_EQ(status_of(s.server).waiting, 0);
     struct child *attempt = newest_child(s.w, s.server);
     child_start(attempt);
     CHECK(IS(s.server, CONNECTED) && child_got(attempt, "tools/call") == 0);
-    CHECK(answers_to(s.client, 1) == 0);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 0);
 }
 
 TEST(a_queued_call_that_is_cancelled_is_withdrawn)
 {
     struct scene s = scene();
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 40;
+    child_stalls(s.first, 40);
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     client_cancels(s.client, 2);
-    s.first->manners.reads_nothing = false;
-    settle(s.w);
-    CHECK(child_got(s.first, "tools/call") == 1);
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
-    CHECK(answers_to(s.client, 2) == 0);
-    world_end(s.w);
+    child_goes_on(s.first);
+    CHECK_EQ(child_got(s.first, "tools/call"), 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
+    CHECK_EQ(answers_to(s.client, 2), 0);
 }
 
 TEST(a_half_written_call_that_is_cancelled_is_finished_and_then_cancelled)
 {
     struct scene s = scene();
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 40;
+    child_stalls(s.first, 40);
     client_calls(s.client, 1, "echo");
     client_cancels(s.client, 1);
-    s.first->manners.reads_nothing = false;
-    settle(s.w);
-    CHECK(child_got(s.first, "tools/call") == 1);
+    child_goes_on(s.first);
+    CHECK_EQ(child_got(s.first, "tools/call"), 1);
     const struct message *cancel = child_last(s.first, "notifications/cancelled");
     REQUIRE(cancel);
     CHECK(hf_span_eq(hf_json_get(cancel->msg.params, HF_SPAN("requestId")),
                      child_last_id(s.first, "tools/call")));
-    CHECK(answers_to(s.client, 1) == 0);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 0);
 }
 
 TEST(a_sent_call_that_is_cancelled_is_cancelled_at_the_server_with_our_id_and_its_reason)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     client_cancels(s.client, 1);
     const struct message *cancel = child_last(s.first, "notifications/cancelled");
     REQUIRE(cancel);
     CHECK(hf_span_eq(hf_json_get(cancel->msg.params, HF_SPAN("requestId")),
                      child_last_id(s.first, "tools/call")));
-    CHECK(hf_span_is(hf_json_get(cancel->msg.params, HF_SPAN("reason")), "\"no need\""));
+    CHECK_SPAN(hf_json_get(cancel->msg.params, HF_SPAN("reason")), "\"no need\"");
     child_answers(s.first, "tools/call", "{}"); /* too late: nobody is told */
-    CHECK(answers_to(s.client, 1) == 0);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 0);
 }
 
 TEST(a_cancelled_call_is_not_sent_again_when_its_server_dies)
@@ -79,9 +70,8 @@ TEST(a_cancelled_call_is_not_sent_again_when_its_server_dies)
     client_calls(s.client, 1, "echo");
     client_cancels(s.client, 1);
     child_dies(s.first);
-    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 0);
-    CHECK(answers_to(s.client, 1) == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
 }
 
 TEST(a_client_that_vanishes_takes_its_calls_with_it_and_nobody_elses)
@@ -91,39 +81,34 @@ TEST(a_client_that_vanishes_takes_its_calls_with_it_and_nobody_elses)
     client_calls(s.client, 1, "echo");
     client_calls(other, 2, "echo");
     client_leaves(s.client);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
     child_answers(s.first, "tools/call", "{}");
     CHECK(has_result(other, 2));
-    world_end(s.w);
 }
 
 /* ---- duplicate ids ---- */
 
 TEST(two_requests_with_the_same_id_get_two_answers_and_a_cancel_hits_neither)
 {
-    struct scene s = scene();
+    struct scene s = called_scene();
     client_calls(s.client, 1, "echo");
-    client_calls(s.client, 1, "echo");
-    REQUIRE(child_got(s.first, "tools/call") == 2);
+    REQUIRE_EQ(child_got(s.first, "tools/call"), 2);
     client_cancels(s.client, 1);
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
     const size_t last = s.first->got.count - 1;
     child_answers_line(s.first, last, "{\"content\":[2]}");
-    CHECK(answers_to(s.client, 1) == 1);
+    CHECK_EQ(answers_to(s.client, 1), 1);
     child_answers_line(s.first, last - 1, "{\"content\":[1]}");
-    CHECK(answers_to(s.client, 1) == 2);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 2);
 }
 
 TEST(an_answer_given_twice_reaches_the_client_once)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     child_answers(s.first, "tools/call", "{}");
     child_answers(s.first, "tools/call", "{}");
-    CHECK(answers_to(s.client, 1) == 1);
-    CHECK(status_of(s.server).stale_drops == 1);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 1);
+    CHECK_EQ(status_of(s.server).stale_drops, 1);
 }
 
 /* ---- told while waiting ---- */
@@ -139,8 +124,7 @@ static void call_with_token(struct client *c, int id)
 TEST(a_waiting_client_that_gave_a_token_is_told_of_each_attempt_and_values_only_grow)
 {
     struct scene s = scene();
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     call_with_token(s.client, 1);
     advance(s.w, 3000); /* attempts at 1 and 3 */
     const size_t told = heard(s.client, "notifications/progress");
@@ -156,13 +140,12 @@ TEST(a_waiting_client_that_gave_a_token_is_told_of_each_attempt_and_values_only_
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                "\"progressToken\":%.*s,\"progress\":0}}",
                HF_FMT(child_last_id(child, "tools/call")));
-    CHECK(heard(s.client, "notifications/progress") == before); /* not greater than the last one */
+    CHECK_EQ(heard(s.client, "notifications/progress"), before); /* not greater than the last one */
     child_says(child,
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                "\"progressToken\":%.*s,\"progress\":1,\"message\":\"go\"}}",
                HF_FMT(child_last_id(child, "tools/call")));
-    CHECK(heard(s.client, "notifications/progress") == before + 1);
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, "notifications/progress"), before + 1);
 }
 
 TEST(a_cancel_names_its_call_by_what_the_id_means_and_never_that_of_another_client)

@@ -13,19 +13,16 @@ static size_t news(const struct client *c)
 
 static struct scene given_up(bool after_a_call)
 {
-    struct hf_settings settings = default_settings();
-    settings.reconnect.attempts = 5;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.reconnect.attempts = 5));
     if (after_a_call) {
         client_calls(s.client, 901, "echo");
         child_answers(s.first, "tools/call", "{}");
     }
     hf_runtime_stderr_line(s.first->runtime, HF_SPAN("disk full"));
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     advance(s.w, 14999);
     CHECK(IS(s.server, RECONNECTING) && spawns_of(s.w, s.server) == 5);
-    CHECK(news(s.client) == 0); /* unchanged through the whole outage */
+    CHECK_EQ(news(s.client), 0); /* unchanged through the whole outage */
     advance(s.w, 1);
     return s;
 }
@@ -39,18 +36,18 @@ TEST(attempts_5_makes_exactly_5_attempts_then_gives_up_with_one_list_changed)
     for (int called = 0; called <= 1; called++) {
         struct scene s = given_up(called);
         CHECK(IS(s.server, PERMANENTLY_FAILED));
-        CHECK(spawns_of(s.w, s.server) == 6); /* the first life, and five attempts */
-        CHECK(news(s.client) == 1);
+        CHECK_EQ(spawns_of(s.w, s.server), 6); /* the first life, and five attempts */
+        CHECK_EQ(news(s.client), 1);
         client_asks(s.client, 1, "tools/list");
-        CHECK(strcmp(names_in(s.client, 1, "tools"), "") == 0);
+        CHECK_STR(names_in(s.client, 1, "tools"), "");
         advance(s.w, 10000);
         client_calls(s.client, 2, "echo");
-        CHECK(error_of(s.client, 2) == -31004);
-        CHECK(answer_to(s.client, 2)->at_ms == s.w->now_ms);
+        CHECK_EQ(error_of(s.client, 2), -31004);
+        CHECK_EQ(answer_to(s.client, 2)->at_ms, s.w->now_ms);
         CHECK(data_is(s.client, 2, "retryAfterMs", "50000"));
         CHECK(data_is(s.client, 2, "retry", "\"later\""));
         CHECK(error_says(s.client, 2, "disk full"));
-        CHECK(spawns_of(s.w, s.server) == 6); /* a call never starts a probe */
+        CHECK_EQ(spawns_of(s.w, s.server), 6); /* a call never starts a probe */
         world_end(s.w);
     }
 }
@@ -64,9 +61,8 @@ TEST(a_program_that_cannot_be_run_is_not_said_to_have_closed_its_stdout)
     child_falls_silent(next); /* its end of the pipe went before the guard could say why */
     client_calls(s.client, 1, "echo");
     advance(s.w, 45000);
-    REQUIRE(error_of(s.client, 1) == -31001);
+    REQUIRE_EQ(error_of(s.client, 1), -31001);
     CHECK(!error_says(s.client, 1, "closed its stdout"));
-    world_end(s.w);
 }
 
 /* @field Y6: the absence of a permanent failure that nothing but off and on can end */
@@ -77,12 +73,11 @@ TEST(a_probe_revives_what_was_given_up)
     CHECK(spawns_of(s.w, s.server) == 7 && IS(s.server, PERMANENTLY_FAILED));
     manners_of(s.w, s.server)->no_exec = false;
     advance(s.w, 59999);
-    CHECK(spawns_of(s.w, s.server) == 7);
+    CHECK_EQ(spawns_of(s.w, s.server), 7);
     advance(s.w, 1);
     CHECK(IS(s.server, CONNECTED) && news(s.client) == 2);
     client_calls(s.client, 1, "echo");
-    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
 }
 
 /* @field Y6: the absence of a restart that a spent budget refuses */
@@ -100,35 +95,23 @@ TEST(restart_reconnect_and_enable_revive_what_was_given_up_at_once)
 
 TEST(without_probes_only_an_operator_revives)
 {
-    struct hf_settings settings = default_settings();
-    settings.reconnect.first_attempts = 1;
-    settings.reconnect.probe_ms = 0;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->no_exec = true;
-    settle(w);
-    CHECK(IS(server, PERMANENTLY_FAILED));
-    advance(w, 3600000);
-    CHECK(spawns_of(w, server) == 1);
-    world_end(w);
+    struct hf_settings settings = SETTINGS(.reconnect.first_attempts = 1, .reconnect.probe_ms = 0);
+    struct scene s = lone_server(settings, MANNERS(.no_exec = true));
+    CHECK(IS(s.server, PERMANENTLY_FAILED));
+    advance(s.w, 3600000);
+    CHECK_EQ(spawns_of(s.w, s.server), 1);
 }
 
 TEST(calls_that_wait_are_answered_when_the_budget_is_spent)
 {
-    struct hf_settings settings = default_settings();
-    settings.reconnect.first_attempts = 3;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->no_exec = true;
-    settle(w);
-    struct client *c = open_client(w, server);
-    client_calls(c, 1, "echo");
-    CHECK(answers_to(c, 1) == 0);
-    advance(w, 3000);
-    CHECK(error_of(c, 1) == -31004);
-    CHECK(data_is(c, 1, "state", "\"permanently_failed\""));
-    CHECK(data_is(c, 1, "reason", "\"could not start: No such file or directory\""));
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(.reconnect.first_attempts = 3), MANNERS(.no_exec = true));
+    s.client = open_client(s.w, s.server);
+    client_calls(s.client, 1, "echo");
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    advance(s.w, 3000);
+    CHECK_EQ(error_of(s.client, 1), -31004);
+    CHECK(data_is(s.client, 1, "state", "\"permanently_failed\""));
+    CHECK(data_is(s.client, 1, "reason", "\"could not start: No such file or directory\""));
 }
 
 /* @field X8: the absence of a crash loop that runs at full speed because each start succeeds */
@@ -140,11 +123,10 @@ TEST(a_server_that_dies_after_each_start_is_slowed_down)
         const uint64_t died = s.w->now_ms;
         child_dies(newest_child(s.w, s.server));
         advance(s.w, delays[i]);
-        CHECK(newest_child(s.w, s.server)->spawned_ms == died + delays[i]);
+        CHECK_EQ(newest_child(s.w, s.server)->spawned_ms, died + delays[i]);
         CHECK(IS(s.server, CONNECTED));
     }
-    CHECK(status_of(s.server).failures_k == 4);
-    world_end(s.w);
+    CHECK_EQ(status_of(s.server).failures_k, 4);
 }
 
 /* ---- warnings ---- */
@@ -153,18 +135,17 @@ TEST(a_server_that_dies_after_each_start_is_slowed_down)
 TEST(a_streak_of_failures_is_warned_of_once_and_the_next_streak_again)
 {
     struct scene s = scene();
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     advance(s.w, 31000);
-    CHECK(notes_with(s.w, "attempt_failed") == 6);
-    CHECK(notes_with(s.w, "warn s g2 attempt_failed") == 1);
+    CHECK_EQ(notes_with(s.w, "attempt_failed"), 6);
+    CHECK_EQ(notes_with(s.w, "warn s g2 attempt_failed"), 1);
     size_t warnings = 0;
     for (int generation = 2; generation <= 10; generation++) {
         char text[40];
         (void)snprintf(text, sizeof text, "warn s g%d attempt_failed", generation);
         warnings += notes_with(s.w, text);
     }
-    CHECK(warnings == 1);
+    CHECK_EQ(warnings, 1);
     manners_of(s.w, s.server)->no_exec = false;
     advance(s.w, 60000);
     REQUIRE(IS(s.server, CONNECTED));
@@ -174,104 +155,92 @@ TEST(a_streak_of_failures_is_warned_of_once_and_the_next_streak_again)
     advance(s.w, 30000);
     char text[60];
     (void)snprintf(text, sizeof text, "warn s g%llu attempt_failed", (unsigned long long)next);
-    CHECK(notes_with(s.w, text) == 1);
-    world_end(s.w);
+    CHECK_EQ(notes_with(s.w, text), 1);
 }
 
 /* ---- starting ---- */
+
+static void check_start_is_bounded(struct manners manners)
+{
+    struct scene s = lone_server(SETTINGS(), manners);
+    advance(s.w, 119999);
+    CHECK(!s.first->got_kill && IS(s.server, CONNECTING));
+    *manners_of(s.w, s.server) = MANNERS();
+    advance(s.w, 1); /* startTimeoutMs */
+    CHECK(s.first->got_kill && IS(s.server, RECONNECTING) && !s.first->runtime);
+    advance(s.w, 1000);
+    CHECK(IS(s.server, CONNECTED));
+}
 
 /* @field A10: the handshake has a clock of its own */
 /* @field B19: a half-started child does not outlive its attempt */
 /* @field D13: start_timeout bounds connect and initialize */
 TEST(a_start_that_hangs_is_killed_after_start_timeout_and_tried_again)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->mute = true;
-    settle(w);
-    struct child *first = newest_child(w, server);
-    advance(w, 119999);
-    CHECK(!first->got_kill && IS(server, CONNECTING));
-    manners_of(w, server)->mute = false;
-    advance(w, 1);
-    CHECK(first->got_kill && IS(server, RECONNECTING));
-    CHECK(first->runtime == NULL);
-    advance(w, 1000);
-    CHECK(IS(server, CONNECTED));
-    world_end(w);
+    check_start_is_bounded(MANNERS(.mute = true));
+}
+
+TEST(a_server_that_hangs_in_its_first_list_is_killed_after_start_timeout_and_tried_again)
+{
+    check_start_is_bounded(MANNERS(.stuck_list = true));
+}
+
+TEST(a_process_that_is_neither_started_nor_refused_is_given_up_after_start_timeout)
+{
+    check_start_is_bounded(MANNERS(.never_starts = true));
 }
 
 /* @field B5: a tools/list that fails is a failed attempt, and its process is closed */
 TEST(a_tools_list_that_fails_is_a_failed_attempt)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->no_tools = true;
-    settle(w);
-    CHECK(IS(server, RECONNECTING));
-    CHECK(newest_child(w, server)->got_close && newest_child(w, server)->runtime == NULL);
-    CHECK(status_of(server).failures_k == 1);
-    manners_of(w, server)->no_tools = false;
-    advance(w, 1000);
-    CHECK(IS(server, CONNECTED));
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.no_tools = true));
+    CHECK(IS(s.server, RECONNECTING));
+    CHECK(newest_child(s.w, s.server)->got_close && newest_child(s.w, s.server)->runtime == NULL);
+    CHECK_EQ(status_of(s.server).failures_k, 1);
+    manners_of(s.w, s.server)->no_tools = false;
+    advance(s.w, 1000);
+    CHECK(IS(s.server, CONNECTED));
 }
 
 TEST(a_server_without_tools_is_connected_after_the_handshake)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->capabilities = "{\"prompts\":{}}";
-    manners_of(w, server)->prompts = "[{\"name\":\"p\"}]";
-    settle(w);
-    CHECK(IS(server, CONNECTED));
-    CHECK(child_got(newest_child(w, server), "tools/list") == 0);
-    CHECK(child_got(newest_child(w, server), "prompts/list") == 1);
-    world_end(w);
+    struct scene s = lone_server(
+        SETTINGS(), MANNERS(.capabilities = "{\"prompts\":{}}", .prompts = "[{\"name\":\"p\"}]"));
+    CHECK(IS(s.server, CONNECTED));
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/list"), 0);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "prompts/list"), 1);
 }
 
 /* @field D10: a server missing at start-up is no error of the whole; it is retried by itself */
 /* @field X7: the absence of a server that was down at start and is never seen again */
 TEST(a_server_missing_at_start_up_appears_when_its_binary_does)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->no_exec = true;
-    settle(w);
-    struct client *c = greeted_client(w, NULL);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.no_exec = true));
+    struct client *c = greeted_client(s.w, NULL);
     client_asks(c, 1, "tools/list");
-    advance(w, 10000);
+    advance(s.w, 10000);
     CHECK(has_result(c, 1) && strcmp(names_in(c, 1, "tools"), "") == 0);
-    manners_of(w, server)->no_exec = false;
-    advance(w, 5000);
-    CHECK(IS(server, CONNECTED) && news(c) == 1);
+    manners_of(s.w, s.server)->no_exec = false;
+    advance(s.w, 5000);
+    CHECK(IS(s.server, CONNECTED) && news(c) == 1);
     client_asks(c, 2, "tools/list");
-    CHECK(strcmp(names_in(c, 2, "tools"), "s__echo") == 0);
-    world_end(w);
+    CHECK_STR(names_in(c, 2, "tools"), "s__echo");
 }
 
 /* ---- rest ---- */
 
 TEST(a_lazy_server_rests_until_a_call_and_the_call_waits_for_it)
 {
-    struct hf_settings settings = default_settings();
-    settings.lazy = true;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->answers_calls = true;
-    settle(w);
-    CHECK(IS(server, DISCONNECTED) && spawns_of(w, server) == 0);
-    struct client *c = open_client(w, server);
+    struct scene s = lone_server(SETTINGS(.lazy = true), MANNERS(.answers_calls = true));
+    CHECK(IS(s.server, DISCONNECTED) && spawns_of(s.w, s.server) == 0);
+    struct client *c = open_client(s.w, s.server);
     client_calls(c, 1, "echo");
-    CHECK(has_result(c, 1) && IS(server, CONNECTED));
-    world_end(w);
+    CHECK(has_result(c, 1) && IS(s.server, CONNECTED));
 }
 
 TEST(an_idle_server_is_stopped_its_catalog_stays_and_the_next_call_wakes_it)
 {
-    struct hf_settings settings = default_settings();
-    settings.idle_ms = 30000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.idle_ms = 30000));
     advance(s.w, 20000);
     client_calls(s.client, 1, "echo");
     advance(s.w, 600000); /* a call in flight is no idleness */
@@ -279,14 +248,13 @@ TEST(an_idle_server_is_stopped_its_catalog_stays_and_the_next_call_wakes_it)
     child_answers(s.first, "tools/call", "{}");
     advance(s.w, 30000);
     CHECK(IS(s.server, DISCONNECTED) && s.first->got_close && s.first->runtime == NULL);
-    CHECK(status_of(s.server).failures_k == 0);
+    CHECK_EQ(status_of(s.server).failures_k, 0);
     client_asks(s.client, 2, "tools/list");
-    CHECK(strcmp(names_in(s.client, 2, "tools"), "echo") == 0);
+    CHECK_STR(names_in(s.client, 2, "tools"), "echo");
     advance(s.w, 3600000); /* the slow re-list wakes nobody */
     CHECK(spawns_of(s.w, s.server) == 1 && news(s.client) == 0);
     client_calls(s.client, 3, "echo");
-    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
 }
 
 /* @field D11: a clean exit of an idle stdio server is no failure and starts no loop */
@@ -298,8 +266,7 @@ TEST(a_clean_exit_while_idle_is_rest_and_the_next_call_starts_it)
     CHECK(IS(s.server, DISCONNECTED) && spawns_of(s.w, s.server) == 1);
     CHECK(status_of(s.server).failures_k == 0 && news(s.client) == 0);
     client_calls(s.client, 1, "echo");
-    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
 }
 
 TEST(a_clean_exit_is_known_as_clean_also_when_eof_came_first)
@@ -311,23 +278,20 @@ TEST(a_clean_exit_is_known_as_clean_also_when_eof_came_first)
     s.w->by_hand = false;
     settle(s.w);
     CHECK(IS(s.server, DISCONNECTED) && spawns_of(s.w, s.server) == 1);
-    world_end(s.w);
 }
 
 TEST(a_clean_exit_with_a_call_in_flight_or_an_unclean_one_is_a_death)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     child_exits(s.first, EXIT_0);
     child_falls_silent(s.first);
-    CHECK(error_of(s.client, 1) == -31002);
+    CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
     struct child *second = newest_child(s.w, s.server);
     child_exits(second, EXIT_1);
     child_falls_silent(second);
     CHECK(IS(s.server, RECONNECTING));
-    CHECK(strcmp(status_of(s.server).last_reason, "exited with status 1") == 0);
-    world_end(s.w);
+    CHECK_STR(status_of(s.server).last_reason, "exited with status 1");
 }
 
 /* ---- teardown ---- */
@@ -337,18 +301,14 @@ TEST(a_clean_exit_with_a_call_in_flight_or_an_unclean_one_is_a_death)
 /* @field Y16: the absence of signals before stdin was closed */
 TEST(teardown_closes_stdin_then_terms_then_kills_each_after_its_time)
 {
-    struct hf_settings settings = default_settings();
-    settings.close_ms = 200;
-    settings.term_ms = 300;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.close_ms = 200, .term_ms = 300));
     s.first->manners.keeps_on_eof = s.first->manners.deaf_to_term = true;
     operate(s.w, s.server, HF_OP_DISABLE);
     advance(s.w, 10000);
-    CHECK(s.first->closed_ms == T0);
-    CHECK(s.first->termed_ms == T0 + 200);
-    CHECK(s.first->killed_ms == T0 + 500);
-    CHECK(s.first->runtime == NULL);
-    world_end(s.w);
+    CHECK_EQ(s.first->closed_ms, T0);
+    CHECK_EQ(s.first->termed_ms, T0 + 200);
+    CHECK_EQ(s.first->killed_ms, T0 + 500);
+    CHECK_EQ(s.first->runtime, NULL);
 }
 
 /* ---- one bad server ---- */
@@ -376,16 +336,15 @@ TEST(a_server_that_hangs_in_start_list_and_shutdown_delays_no_other)
     client_calls(c, 1, "good__echo");
     CHECK(has_result(c, 1) && answer_to(c, 1)->at_ms == T0);
     operate(w, good, HF_OP_RESTART);
-    CHECK(status_of(good).generation == 2);
+    CHECK_EQ(status_of(good).generation, 2);
     client_calls(c, 2, "good__echo");
     CHECK(has_result(c, 2) && answer_to(c, 2)->at_ms == T0);
     client_asks(c, 3, "tools/list");
     advance(w, 10000); /* listWaitMs, then what is there */
-    CHECK(strcmp(names_in(c, 3, "tools"), "good__echo") == 0);
+    CHECK_STR(names_in(c, 3, "tools"), "good__echo");
     client_calls(c, 4, "starts__x");
     client_calls(c, 5, "good__echo");
     CHECK(answers_to(c, 4) == 0 && has_result(c, 5));
-    world_end(w);
 }
 
 /* @field B2: a server stays in the registry whatever happens to it */
@@ -394,47 +353,53 @@ TEST(a_server_stays_in_the_registry_and_its_health_can_be_read_in_every_state)
 {
     struct scene s = scene();
     CHECK(status_of(s.server).last_connected_ms == T0 && status_of(s.server).pid > 0);
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     for (int i = 0; i < 10; i++) {
-        CHECK(hf_server_find(s.w->engine, HF_SPAN("s")) == s.server);
+        CHECK_EQ(hf_server_find(s.w->engine, HF_SPAN("s")), s.server);
         advance(s.w, 1000);
     }
     const struct hf_server_status status = status_of(s.server);
-    CHECK(strcmp(status.last_reason, "could not start: No such file or directory") == 0);
+    CHECK_STR(status.last_reason, "could not start: No such file or directory");
     CHECK(status.attempts == 5 && status.failures_k == 4 && status.streak == 5);
     CHECK(status.next_attempt_ms == T0 + 15000 && status.wanted);
     operate(s.w, s.server, HF_OP_DISABLE);
-    CHECK(hf_server_find(s.w->engine, HF_SPAN("s")) == s.server);
+    CHECK_EQ(hf_server_find(s.w->engine, HF_SPAN("s")), s.server);
     CHECK(!status_of(s.server).wanted);
-    world_end(s.w);
 }
 
 /* P5: a late answer proves that the old one was well, not the new one. */
 TEST(a_call_that_an_old_generation_completes_does_not_make_the_budget_whole)
 {
-    struct hf_settings settings = default_settings();
-    settings.reconnect.attempts = 3;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.reconnect.attempts = 3));
     client_calls(s.client, 1, "echo");
     operate(s.w, s.server, HF_OP_RESTART); /* the first one drains */
     child_dies(newest_child(s.w, s.server));
     child_dies(newest_child(s.w, s.server));
     const uint32_t streak = status_of(s.server).streak;
-    CHECK(streak == 2);
+    CHECK_EQ(streak, 2);
     child_answers(s.first, "tools/call", "{}");
     CHECK(has_result(s.client, 1) && status_of(s.server).streak == streak);
-    world_end(s.w);
+}
+
+TEST(what_an_old_generation_still_answers_does_not_make_the_budget_whole)
+{
+    struct scene s = scene_of(SETTINGS(.reconnect.attempts = 2));
+    client_calls(s.client, 1, "echo");
+    operate(s.w, s.server, HF_OP_RESTART); /* the call stays with the old one, which drains */
+    manners_of(s.w, s.server)->no_exec = true;
+    child_dies(newest_child(s.w, s.server)); /* and the first attempt fails at once */
+    advance(s.w, 500);
+    child_answers(s.first, "tools/call", "{\"content\":[1]}");
+    CHECK(has_result(s.client, 1) && IS(s.server, RECONNECTING));
+    advance(s.w, 500); /* the second */
+    CHECK(IS(s.server, PERMANENTLY_FAILED));
 }
 
 /* @field Y7: the absence of delays without jitter */
 TEST(with_jitter_the_schedule_is_random_and_never_later_than_without)
 {
-    struct hf_settings settings = default_settings();
-    settings.reconnect.jitter = 1;
-    struct scene s = scene_of(settings);
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    struct scene s = scene_of(SETTINGS(.reconnect.jitter = 1));
+    take_away(&s);
     uint64_t latest = 1000;
     unsigned early = 0, different = 0;
     double share = 0;
@@ -450,20 +415,18 @@ TEST(with_jitter_the_schedule_is_random_and_never_later_than_without)
         advance(s.w, delay);
     }
     CHECK(early >= 4 && different >= 4);
-    world_end(s.w);
 }
 
 TEST(each_new_step_of_the_schedule_may_have_its_own_extra_attempt)
 {
     struct scene s = scene();
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     advance(s.w, 3500);
     client_calls(s.client, 1, "echo");
-    CHECK(spawns_of(s.w, s.server) == 5); /* 0, 1, 3 and the extra one */
-    advance(s.w, 4000);                   /* the one at 7 has failed: a new step */
+    CHECK_EQ(spawns_of(s.w, s.server), 5); /* 0, 1, 3 and the extra one */
+    advance(s.w, 4000);                    /* the one at 7 has failed: a new step */
     client_calls(s.client, 2, "echo");
-    CHECK(spawns_of(s.w, s.server) == 7);
+    CHECK_EQ(spawns_of(s.w, s.server), 7);
     manners_of(s.w, s.server)->no_exec = false;
     advance(s.w, 10000);
     REQUIRE(IS(s.server, CONNECTED));
@@ -471,28 +434,22 @@ TEST(each_new_step_of_the_schedule_may_have_its_own_extra_attempt)
     child_dies(newest_child(s.w, s.server));
     const size_t spawns = spawns_of(s.w, s.server);
     client_calls(s.client, 3, "echo");
-    CHECK(spawns_of(s.w, s.server) == spawns); /* k is 5 by now: a crash loop has none */
-    world_end(s.w);
+    CHECK_EQ(spawns_of(s.w, s.server), spawns); /* k is 5 by now: a crash loop has none */
 }
 
 TEST(a_tools_list_that_is_no_list_is_a_failed_attempt_that_says_so)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->tools = "{}";
-    settle(w);
-    CHECK(IS(server, RECONNECTING));
-    CHECK(strstr(status_of(server).last_reason, "tools/list failed"));
-    manners_of(w, server)->no_init = true;
-    advance(w, 1000);
-    CHECK(strcmp(status_of(server).last_reason, "initialize failed: error -32000: bad day") == 0);
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.tools = "{}"));
+    CHECK(IS(s.server, RECONNECTING));
+    CHECK(strstr(status_of(s.server).last_reason, "tools/list failed"));
+    manners_of(s.w, s.server)->no_init = true;
+    advance(s.w, 1000);
+    CHECK_STR(status_of(s.server).last_reason, "initialize failed: error -32000: bad day");
 }
 
 TEST(every_runtime_that_is_not_gone_can_be_walked)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     operate(s.w, s.server, HF_OP_RESTART);
     struct hf_server *other = add_server(s.w, "t", default_settings());
     settle(s.w);
@@ -504,5 +461,4 @@ TEST(every_runtime_that_is_not_gone_can_be_walked)
         sum += hf_runtime_generation(runtime) * (hf_runtime_server(runtime) == other ? 10 : 1);
     }
     CHECK(count == 3 && sum == 1 + 2 + 10);
-    world_end(s.w);
 }

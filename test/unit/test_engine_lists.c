@@ -14,12 +14,8 @@ static const char others[] = "[{\"name\":\"beta\"},{\"name\":\"gamma\"}]";
 
 static struct scene scene_with(const char *tools)
 {
-    struct scene s = { .w = world_new() };
-    s.server = add_server(s.w, "s", default_settings());
-    manners_of(s.w, s.server)->tools = tools;
-    settle(s.w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.tools = tools));
     s.client = greeted_client(s.w, s.server);
-    s.first = newest_child(s.w, s.server);
     client_asks(s.client, 900, "tools/list");
     return s;
 }
@@ -45,18 +41,16 @@ static size_t news(const struct scene *s)
 TEST(the_list_stays_through_a_whole_outage_and_a_return_with_the_same_tools_is_silent)
 {
     struct scene s = scene_with(two);
-    manners_of(s.w, s.server)->no_exec = true;
-    child_dies(s.first);
+    take_away(&s);
     for (int i = 0; i < 20; i++) {
         advance(s.w, 5000);
-        CHECK(strcmp(tools_now(&s), "alpha,beta") == 0);
+        CHECK_STR(tools_now(&s), "alpha,beta");
     }
     manners_of(s.w, s.server)->no_exec = false;
     manners_of(s.w, s.server)->tools = swapped; /* another order is the same content */
     advance(s.w, 60000);
     CHECK(IS(s.server, CONNECTED));
     CHECK(news(&s) == 0 && strcmp(tools_now(&s), "alpha,beta") == 0);
-    world_end(s.w);
 }
 
 /* @field D8: tools that are gone after a reconnect disappear, and the host is told */
@@ -69,8 +63,7 @@ TEST(a_return_with_other_tools_is_told_exactly_once)
     CHECK(news(&s) == 1 && strcmp(tools_now(&s), "beta,gamma") == 0);
     manners_of(s.w, s.server)->tools = "[{\"name\":\"beta\"},{\"name\":\"gamma\",\"x\":1}]";
     operate(s.w, s.server, HF_OP_RESTART);
-    CHECK(news(&s) == 2); /* the same names, and other content */
-    world_end(s.w);
+    CHECK_EQ(news(&s), 2); /* the same names, and other content */
 }
 
 /* @field B12: a failed refresh never drops the last good list */
@@ -79,14 +72,13 @@ TEST(a_refresh_that_fails_keeps_the_last_good_list)
     struct scene s = scene_with(two);
     s.first->manners.no_tools = true;
     child_says(s.first, SAY_CHANGED);
-    CHECK(child_got(s.first, "tools/list") == 2);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
     CHECK(news(&s) == 0 && strcmp(tools_now(&s), "alpha,beta") == 0);
     CHECK(IS(s.server, CONNECTED));
     s.first->manners.no_tools = false;
     s.first->manners.tools = others;
     child_says(s.first, SAY_CHANGED);
     CHECK(news(&s) == 1 && strcmp(tools_now(&s), "beta,gamma") == 0);
-    world_end(s.w);
 }
 
 /* @field Y8: the absence of a list_changed that is lost because a refresh is under way */
@@ -96,30 +88,24 @@ TEST(changes_that_come_during_a_refresh_are_remembered_and_fetched_once_more)
     s.first->manners.stuck_list = true;
     for (int i = 0; i < 5; i++)
         child_says(s.first, SAY_CHANGED);
-    CHECK(child_got(s.first, "tools/list") == 2);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
     child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"old\"}]}");
-    CHECK(child_got(s.first, "tools/list") == 3); /* five changes, one more fetch */
+    CHECK_EQ(child_got(s.first, "tools/list"), 3); /* five changes, one more fetch */
     child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"new\"}]}");
-    CHECK(child_got(s.first, "tools/list") == 3);
-    CHECK(strcmp(tools_now(&s), "new") == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "tools/list"), 3);
+    CHECK_STR(tools_now(&s), "new");
 }
 
 TEST(a_change_announced_while_the_first_list_is_fetched_is_not_lost_either)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    struct child *child = newest_child(w, server);
-    child_says(child, SAY_CHANGED);
-    child_answers(child, "tools/list", "{\"tools\":[{\"name\":\"old\"}]}");
-    CHECK(child_got(child, "tools/list") == 2);
-    child_answers(child, "tools/list", "{\"tools\":[{\"name\":\"new\"}]}");
-    struct client *c = greeted_client(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
+    child_says(s.first, SAY_CHANGED);
+    child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"old\"}]}");
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
+    child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"new\"}]}");
+    struct client *c = greeted_client(s.w, s.server);
     client_asks(c, 1, "tools/list");
-    CHECK(strcmp(names_in(c, 1, "tools"), "new") == 0);
-    world_end(w);
+    CHECK_STR(names_in(c, 1, "tools"), "new");
 }
 
 /* @field Y9: the absence of an older list that is published over a newer one */
@@ -132,13 +118,12 @@ TEST(a_list_of_an_old_generation_is_never_published_over_that_of_a_new_one)
     child_says(s.first, SAY_CHANGED);
     manners_of(s.w, s.server)->tools = others;
     operate(s.w, s.server, HF_OP_RESTART);
-    CHECK(status_of(s.server).generation == 2);
+    CHECK_EQ(status_of(s.server).generation, 2);
     child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"stale\"}]}");
-    CHECK(strcmp(tools_now(&s), "beta,gamma") == 0);
-    CHECK(news(&s) == 1);
+    CHECK_STR(tools_now(&s), "beta,gamma");
+    CHECK_EQ(news(&s), 1);
     child_says(s.first, SAY_CHANGED);
-    CHECK(child_got(s.first, "tools/list") == 2); /* and it is not asked again */
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2); /* and it is not asked again */
 }
 
 TEST(the_slow_timer_lists_again)
@@ -146,54 +131,45 @@ TEST(the_slow_timer_lists_again)
     struct scene s = scene_with(two);
     s.first->manners.tools = others;
     advance(s.w, 299999);
-    CHECK(news(&s) == 0);
+    CHECK_EQ(news(&s), 0);
     advance(s.w, 1);
     CHECK(news(&s) == 1 && strcmp(tools_now(&s), "beta,gamma") == 0);
     advance(s.w, 300000);
     CHECK(child_got(s.first, "tools/list") == 3 && news(&s) == 1);
-    world_end(s.w);
 }
 
 /* @field B18: a part that fails costs the other parts nothing */
 TEST(one_part_that_fails_keeps_its_last_good_list_and_the_others_are_new)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->prompts = "[{\"name\":\"p\"}]";
-    settle(w);
-    struct client *c = greeted_client(w, server);
-    client_asks(c, 1, "prompts/list");
-    CHECK(strcmp(names_in(c, 1, "prompts"), "p") == 0);
-    manners_of(w, server)->mute = true;
-    child_dies(newest_child(w, server));
-    struct child *second = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.prompts = "[{\"name\":\"p\"}]"));
+    s.client = greeted_client(s.w, s.server);
+    client_asks(s.client, 1, "prompts/list");
+    CHECK_STR(names_in(s.client, 1, "prompts"), "p");
+    manners_of(s.w, s.server)->mute = true;
+    child_dies(newest_child(s.w, s.server));
+    struct child *second = newest_child(s.w, s.server);
     child_answers(second, "initialize",
                   "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},\"prompts\":"
                   "{}},\"serverInfo\":{}}");
     child_answers_error(second, "prompts/list", -32603, "no");
     child_answers(second, "tools/list", "{\"tools\":[{\"name\":\"fresh\"}]}");
-    CHECK(IS(server, CONNECTED));
-    client_asks(c, 2, "prompts/list");
-    client_asks(c, 3, "tools/list");
-    CHECK(strcmp(names_in(c, 2, "prompts"), "p") == 0);
-    CHECK(strcmp(names_in(c, 3, "tools"), "fresh") == 0);
-    world_end(w);
+    CHECK(IS(s.server, CONNECTED));
+    client_asks(s.client, 2, "prompts/list");
+    client_asks(s.client, 3, "tools/list");
+    CHECK_STR(names_in(s.client, 2, "prompts"), "p");
+    CHECK_STR(names_in(s.client, 3, "tools"), "fresh");
 }
 
 TEST(a_part_that_a_new_generation_no_longer_declares_is_gone_and_that_is_told)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->prompts = "[{\"name\":\"p\"}]";
-    settle(w);
-    struct client *c = greeted_client(w, server);
-    client_asks(c, 1, "prompts/list");
-    manners_of(w, server)->prompts = NULL;
-    child_dies(newest_child(w, server));
-    CHECK(heard(c, "notifications/prompts/list_changed") == 1);
-    client_asks(c, 2, "prompts/list");
-    CHECK(strcmp(names_in(c, 2, "prompts"), "") == 0);
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.prompts = "[{\"name\":\"p\"}]"));
+    s.client = greeted_client(s.w, s.server);
+    client_asks(s.client, 1, "prompts/list");
+    manners_of(s.w, s.server)->prompts = NULL;
+    child_dies(newest_child(s.w, s.server));
+    CHECK_EQ(heard(s.client, "notifications/prompts/list_changed"), 1);
+    client_asks(s.client, 2, "prompts/list");
+    CHECK_STR(names_in(s.client, 2, "prompts"), "");
 }
 
 /* ---- pages ---- */
@@ -202,51 +178,36 @@ TEST(a_part_that_a_new_generation_no_longer_declares_is_gone_and_that_is_told)
 /* @field X7: the absence of an ignored nextCursor */
 TEST(a_list_is_fetched_to_its_last_page_before_anything_is_published)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    struct child *child = newest_child(w, server);
-    child_answers(child, "tools/list",
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
+    child_answers(s.first, "tools/list",
                   "{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"c\\u0031\"}");
-    CHECK(IS(server, CONNECTING));
-    CHECK(span_has(child_last(child, "tools/list")->msg.params, "{\"cursor\":\"c\\u0031\"}"));
-    child_answers(child, "tools/list", "{\"tools\":[{\"name\":\"b\"}],\"nextCursor\":\"c2\"}");
-    child_answers(child, "tools/list", "{\"tools\":[{\"name\":\"c\"}]}");
-    CHECK(IS(server, CONNECTED));
-    struct client *c = greeted_client(w, server);
+    CHECK(IS(s.server, CONNECTING));
+    CHECK(span_has(child_last(s.first, "tools/list")->msg.params, "{\"cursor\":\"c\\u0031\"}"));
+    child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"b\"}],\"nextCursor\":\"c2\"}");
+    child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"c\"}]}");
+    CHECK(IS(s.server, CONNECTED));
+    struct client *c = greeted_client(s.w, s.server);
     client_asks(c, 1, "tools/list");
-    CHECK(strcmp(names_in(c, 1, "tools"), "a,b,c") == 0);
-    world_end(w);
+    CHECK_STR(names_in(c, 1, "tools"), "a,b,c");
 }
 
 TEST(a_cursor_that_does_not_advance_ends_the_list)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
     for (int i = 0; i < 2; i++)
-        child_answers(child, "tools/list", "{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"x\"}");
-    CHECK(IS(server, CONNECTED) && child_got(child, "tools/list") == 2);
-    world_end(w);
+        child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"x\"}");
+    CHECK(IS(s.server, CONNECTED) && child_got(s.first, "tools/list") == 2);
 }
 
 TEST(cursors_that_go_round_in_a_circle_end_too)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
     int pages = 0;
-    while (IS(server, CONNECTING) && pages++ < 3000)
-        child_answers(child, "tools/list",
+    while (IS(s.server, CONNECTING) && pages++ < 3000)
+        child_answers(s.first, "tools/list",
                       pages % 2 ? "{\"tools\":[],\"nextCursor\":\"x\"}"
                                 : "{\"tools\":[],\"nextCursor\":\"y\"}");
-    CHECK(IS(server, CONNECTED) && pages <= 1000);
-    world_end(w);
+    CHECK(IS(s.server, CONNECTED) && pages <= 1000);
 }
 
 TEST(a_page_that_fails_half_way_publishes_nothing_of_the_others)
@@ -257,7 +218,6 @@ TEST(a_page_that_fails_half_way_publishes_nothing_of_the_others)
     child_answers(s.first, "tools/list", "{\"tools\":[{\"name\":\"half\"}],\"nextCursor\":\"x\"}");
     child_answers_error(s.first, "tools/list", -32603, "lost my place");
     CHECK(news(&s) == 0 && strcmp(tools_now(&s), "alpha,beta") == 0);
-    world_end(s.w);
 }
 
 /* ---- held until something is known ---- */
@@ -276,12 +236,11 @@ TEST(a_list_waits_for_servers_never_listed_and_answers_as_soon_as_all_are)
     client_asks(c, 1, "tools/list");
     advance(w, 3000);
     child_answers(newest_child(w, a), "tools/list", "{\"tools\":[{\"name\":\"x\"}]}");
-    CHECK(answers_to(c, 1) == 0);
+    CHECK_EQ(answers_to(c, 1), 0);
     child_answers(newest_child(w, b), "tools/list", "{\"tools\":[{\"name\":\"y\"}]}");
-    CHECK(strcmp(names_in(c, 1, "tools"), "a__x,b__y") == 0);
-    CHECK(answer_to(c, 1)->at_ms == T0 + 3000);
-    CHECK(heard(c, CHANGED) == 0); /* it had no list yet that could have changed */
-    world_end(w);
+    CHECK_STR(names_in(c, 1, "tools"), "a__x,b__y");
+    CHECK_EQ(answer_to(c, 1)->at_ms, T0 + 3000);
+    CHECK_EQ(heard(c, CHANGED), 0); /* it had no list yet that could have changed */
 }
 
 TEST(after_list_wait_ms_a_list_answers_with_what_is_there_and_the_rest_is_told)
@@ -294,24 +253,21 @@ TEST(after_list_wait_ms_a_list_answers_with_what_is_there_and_the_rest_is_told)
     struct client *c = greeted_client(w, NULL);
     client_asks(c, 1, "tools/list");
     advance(w, 9999);
-    CHECK(answers_to(c, 1) == 0);
+    CHECK_EQ(answers_to(c, 1), 0);
     advance(w, 1);
-    CHECK(strcmp(names_in(c, 1, "tools"), "a__echo") == 0);
+    CHECK_STR(names_in(c, 1, "tools"), "a__echo");
     child_answers(newest_child(w, b), "tools/list", "{\"tools\":[{\"name\":\"y\"}]}");
-    CHECK(heard(c, CHANGED) == 1);
+    CHECK_EQ(heard(c, CHANGED), 1);
     client_asks(c, 2, "tools/list");
-    CHECK(strcmp(names_in(c, 2, "tools"), "a__echo,b__y") == 0);
-    world_end(w);
+    CHECK_STR(names_in(c, 2, "tools"), "a__echo,b__y");
 }
 
 TEST(a_list_does_not_wait_for_servers_that_are_off_given_up_or_were_listed_before)
 {
     struct world *w = world_new();
     struct hf_server_spec off = { .name = "off", .settings = default_settings(), .disabled = true };
-    struct hf_settings once = default_settings();
-    once.reconnect.first_attempts = 1;
     (void)add_spec(w, &off);
-    struct hf_server *dead = add_server(w, "dead", once);
+    struct hf_server *dead = add_server(w, "dead", SETTINGS(.reconnect.first_attempts = 1));
     struct hf_server *known = add_server(w, "known", default_settings());
     manners_of(w, dead)->no_exec = true;
     settle(w);
@@ -319,9 +275,8 @@ TEST(a_list_does_not_wait_for_servers_that_are_off_given_up_or_were_listed_befor
     child_dies(newest_child(w, known));
     struct client *c = greeted_client(w, NULL);
     client_asks(c, 1, "tools/list");
-    CHECK(strcmp(names_in(c, 1, "tools"), "known__echo") == 0);
+    CHECK_STR(names_in(c, 1, "tools"), "known__echo");
     CHECK(IS(dead, PERMANENTLY_FAILED));
-    world_end(w);
 }
 
 TEST(a_held_list_is_answered_when_the_last_server_it_waits_for_is_given_up_or_switched_off)
@@ -332,10 +287,9 @@ TEST(a_held_list_is_answered_when_the_last_server_it_waits_for_is_given_up_or_sw
     settle(w);
     struct client *c = greeted_client(w, NULL);
     client_asks(c, 1, "tools/list");
-    CHECK(answers_to(c, 1) == 0);
+    CHECK_EQ(answers_to(c, 1), 0);
     operate(w, a, HF_OP_DISABLE);
     CHECK(has_result(c, 1) && answer_to(c, 1)->at_ms == T0);
-    world_end(w);
 }
 
 /* A refused call must not disturb the count of lists that are held. */
@@ -349,25 +303,21 @@ TEST(lists_are_still_answered_in_time_after_calls_were_refused)
     settle(w);
     struct client *c = greeted_client(w, NULL);
     client_calls(c, 1, "off__x");
-    CHECK(error_of(c, 1) == -31003);
+    CHECK_EQ(error_of(c, 1), -31003);
     client_asks(c, 2, "tools/list");
     child_answers(newest_child(w, slow), "tools/list", "{\"tools\":[]}");
     CHECK(has_result(c, 2));
-    world_end(w);
 }
 
 TEST(a_list_wakes_a_resting_server_that_was_never_listed)
 {
-    struct hf_settings lazy = default_settings();
-    lazy.lazy = true;
     struct world *w = world_new();
-    struct hf_server *a = add_server(w, "a", lazy);
+    struct hf_server *a = add_server(w, "a", SETTINGS(.lazy = true));
     settle(w);
     struct client *c = greeted_client(w, NULL);
-    CHECK(spawns_of(w, a) == 0);
+    CHECK_EQ(spawns_of(w, a), 0);
     client_asks(c, 1, "tools/list");
-    CHECK(strcmp(names_in(c, 1, "tools"), "a__echo") == 0);
-    world_end(w);
+    CHECK_STR(names_in(c, 1, "tools"), "a__echo");
 }
 
 /* ---- initialize ---- */
@@ -386,7 +336,6 @@ TEST(an_aggregate_introduces_itself_at_once_with_the_instructions_known_by_then)
     CHECK(span_has(result, "\"protocolVersion\":\"2025-06-18\"")); /* the client's own */
     CHECK(span_has(result, "\"tools\":{\"listChanged\":true}"));
     CHECK(span_has(result, "# one\\nbe kind"));
-    world_end(w);
 }
 
 static struct world *run_world(struct hf_server **server)
@@ -408,19 +357,18 @@ TEST(the_server_of_run_is_greeted_with_its_clients_own_words_and_answers_for_its
     struct client *c = open_client(w, server);
     advance(w, 3600000); /* nobody has said hello: no clock runs */
     CHECK(!child->got_kill && IS(server, CONNECTING));
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
-                   "\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"roots\":{}},"
-                   "\"clientInfo\":{\"name\":\"me\",\"version\":\"9\"}}}");
-    REQUIRE(child_got(child, "initialize") == 1);
-    CHECK(hf_span_is(child_last(child, "initialize")->msg.params,
-                     "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"roots\":{}},"
-                     "\"clientInfo\":{\"name\":\"me\",\"version\":\"9\"}}"));
+    client_requests(c, 0, "initialize",
+                    "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"roots\":{}},"
+                    "\"clientInfo\":{\"name\":\"me\",\"version\":\"9\"}}");
+    REQUIRE_EQ(child_got(child, "initialize"), 1);
+    CHECK_SPAN(child_last(child, "initialize")->msg.params,
+               "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"roots\":{}},"
+               "\"clientInfo\":{\"name\":\"me\",\"version\":\"9\"}}");
     REQUIRE(has_result(c, 0));
     const struct hf_span result = answer_to(c, 0)->msg.result;
     CHECK(span_has(result, "\"serverInfo\":{\"name\":\"fake\""));
     CHECK(span_has(result, "{\"listChanged\":true,\"x\":2},\"own\":{}"));
     CHECK(span_has(result, "\"instructions\":\"be kind\""));
-    world_end(w);
 }
 
 /* @field A7: initialize is run again, in the client's own words */
@@ -435,7 +383,6 @@ TEST(the_server_of_run_is_greeted_in_the_same_words_after_each_death)
     struct child *second = newest_child(w, server);
     CHECK(span_has(child_last(second, "initialize")->msg.params, "{\"sampling\":{}}"));
     CHECK(IS(server, CONNECTED));
-    world_end(w);
 }
 
 TEST(initialize_of_run_waits_list_wait_ms_and_then_answers_for_the_server)
@@ -446,12 +393,11 @@ TEST(initialize_of_run_waits_list_wait_ms_and_then_answers_for_the_server)
     settle(w);
     struct client *c = greeted_client(w, server);
     advance(w, 9999);
-    CHECK(answers_to(c, 0) == 0);
+    CHECK_EQ(answers_to(c, 0), 0);
     advance(w, 1);
     REQUIRE(has_result(c, 0));
     const struct hf_span result = answer_to(c, 0)->msg.result;
     CHECK(span_has(result, "\"name\":\"holdfast\"") && span_has(result, "\"prompts\":{"));
-    world_end(w);
 }
 
 TEST(run_with_a_command_that_cannot_start_stays_up_and_says_why)
@@ -465,7 +411,6 @@ TEST(run_with_a_command_that_cannot_start_stays_up_and_says_why)
     CHECK(has_result(c, 0));
     client_calls(c, 1, "x");
     advance(w, 45000);
-    CHECK(error_of(c, 1) == -31001);
+    CHECK_EQ(error_of(c, 1), -31001);
     CHECK(error_says(c, 1, "No such file or directory"));
-    world_end(w);
 }

@@ -48,8 +48,7 @@ TEST(a_request_that_does_not_ask_for_the_log_hears_nothing_of_it)
     CHECK(logs_via(c, 1) == 0 && notes_with(s.w, "server_log") == 1);
     call(c, 2, ",\"io.modelcontextprotocol/logLevel\":7");
     server_logs(&s, "emergency");
-    CHECK(heard(c, "notifications/message") == 0);
-    world_end(s.w);
+    CHECK_EQ(heard(c, "notifications/message"), 0);
 }
 
 TEST(a_request_hears_of_the_log_from_the_level_on_that_it_names)
@@ -62,14 +61,13 @@ TEST(a_request_hears_of_the_log_from_the_level_on_that_it_names)
     for (size_t i = 0; i < 8; i++) {
         const size_t before = logs_via(c, 1);
         server_logs(&s, levels[i]);
-        CHECK(logs_via(c, 1) - before == (i >= 3));
+        CHECK_EQ(logs_via(c, 1) - before, i >= 3);
     }
     server_logs(&s, "shout"); /* no level at all */
-    CHECK(logs_via(c, 1) == 5);
+    CHECK_EQ(logs_via(c, 1), 5);
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/other\"}");
     settle(s.w);
-    CHECK(heard_via(c, 1, "notifications/other") == 1);
-    world_end(s.w);
+    CHECK_EQ(heard_via(c, 1, "notifications/other"), 1);
 }
 
 TEST(where_every_request_is_a_client_of_its_own_a_log_that_may_be_of_two_is_told_to_none)
@@ -79,12 +77,11 @@ TEST(where_every_request_is_a_client_of_its_own_a_log_that_may_be_of_two_is_told
     call(c, 1, FROM("debug"));
     call(c, 2, "");
     server_logs(&s, "error");
-    CHECK(heard(c, "notifications/message") == 0);
+    CHECK_EQ(heard(c, "notifications/message"), 0);
     child_answers(s.first, "tools/call", "{\"content\":[]}"); /* the second one */
     settle(s.w);
     server_logs(&s, "error");
-    CHECK(logs_via(c, 1) == 1);
-    world_end(s.w);
+    CHECK_EQ(logs_via(c, 1), 1);
 }
 
 TEST(one_client_with_several_requests_hears_what_any_of_them_asked_for)
@@ -94,12 +91,11 @@ TEST(one_client_with_several_requests_hears_what_any_of_them_asked_for)
     call(c, 1, FROM("debug"));
     call(c, 2, "");
     server_logs(&s, "error");
-    CHECK(logs_via(c, 1) == 1);
+    CHECK_EQ(logs_via(c, 1), 1);
     client_calls_via(c, 3, 3, "echo"); /* a legacy one hears everything */
     settle(s.w);
     server_logs(&s, "debug");
     CHECK(logs_via(c, 3) == 1 && logs_via(c, 2) == 0);
-    world_end(s.w);
 }
 
 /* ---- what a client cannot be asked ---- */
@@ -132,9 +128,8 @@ TEST(a_call_that_fails_because_its_client_cannot_be_asked_says_what_it_would_hav
         settle(s.w);
         CHECK(error_of(c, id) == -32021 && error_says(c, id, "I was told no"));
         CHECK(data_is(c, id, "requiredCapabilities", rows[i].needs));
-        CHECK(answer_to(c, id)->error_code == -32021);
+        CHECK_EQ(answer_to(c, id)->error_code, -32021);
     }
-    world_end(s.w);
 }
 
 TEST(what_else_a_server_answers_passes_as_it_is)
@@ -155,24 +150,21 @@ TEST(what_else_a_server_answers_passes_as_it_is)
     child_answers_error(s.first, "tools/call", -32601, "no");
     settle(s.w);
     CHECK(error_of(c, 1) == -32601 && error_of(c, 2) == -32602 && has_result(c, 3));
-    CHECK(error_of(c, 5) == -32601);
-    world_end(s.w);
+    CHECK_EQ(error_of(c, 5), -32601);
 }
 
 TEST(a_resource_that_no_server_has_is_not_found_in_the_words_of_its_clients_own_revision)
 {
     struct scene s = scene();
     struct client *c = open_client(s.w, NULL); /* this server declares no resources */
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
-                   "\"uri\":\"file:///a\"}}");
+    client_requests(c, 1, "resources/read", "{\"uri\":\"file:///a\"}");
     client_says(c,
                 "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{"
                 "\"uri\":\"file:///a\"," META "}}",
                 "");
     settle(s.w);
     CHECK(error_of(c, 1) == -32002 && error_of(c, 2) == -32602);
-    CHECK(answer_to(c, 2)->error_code == -32602);
-    world_end(s.w);
+    CHECK_EQ(answer_to(c, 2)->error_code, -32602);
 }
 
 TEST(an_error_whose_code_is_another_in_the_revision_keeps_everything_else)
@@ -185,11 +177,10 @@ TEST(an_error_whose_code_is_another_in_the_revision_keeps_everything_else)
                "\"not here\",\"data\":{\"uri\":\"a:1\"}}}",
                HF_FMT(child_last_id(s.first, "tools/call")));
     settle(s.w);
-    REQUIRE(answers_to(c, 1) == 1);
-    CHECK(hf_span_is(answer_to(c, 1)->msg.error,
-                     "{\"x\":1.50,\"code\":-32602,\"message\":\"not here\",\"data\":{\"uri\":"
-                     "\"a:1\"}}"));
-    world_end(s.w);
+    REQUIRE_EQ(answers_to(c, 1), 1);
+    CHECK_SPAN(answer_to(c, 1)->msg.error,
+               "{\"x\":1.50,\"code\":-32602,\"message\":\"not here\",\"data\":{\"uri\":"
+               "\"a:1\"}}");
 }
 
 /* A server of both eras would take it for a modern request in the middle of its session. */
@@ -209,5 +200,4 @@ TEST(a_legacy_server_gets_a_modern_request_without_its_introduction_and_with_the
     CHECK(has_result(c, 1));
     call(c, 2, "");
     CHECK(span_has(child_last(s.first, "tools/call")->msg.text, "\"_meta\":{}"));
-    world_end(s.w);
 }

@@ -43,29 +43,26 @@ static struct shared shared(void)
 /* @field X5: the absence of server requests taken for answers because of their id */
 TEST(a_server_request_with_the_id_of_a_pending_call_is_a_request_and_both_are_answered)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, everything);
-    client_calls(c, 1, "echo");
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, everything);
+    client_calls(s.client, 1, "echo");
+    struct child *child = newest_child(s.w, s.server);
     const struct hf_span ours = child_last_id(child, "tools/call");
     char *same = hf_span_dup(ours);
     server_asks(child, same, "sampling/createMessage");
-    CHECK(answers_to(c, 1) == 0);
-    const struct message *asked = last_heard(c, "sampling/createMessage");
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    const struct message *asked = last_heard(s.client, "sampling/createMessage");
     REQUIRE(asked);
     CHECK(!hf_span_is(asked->msg.id, same)); /* the client sees an id of ours */
     CHECK(span_has(asked->msg.params, "{\"x\":1}"));
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"role\":\"user\"}}",
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"role\":\"user\"}}",
                 HF_FMT(asked->msg.id));
     REQUIRE(told(child));
-    CHECK(hf_span_is(told(child)->id, same)); /* the server sees its own */
-    CHECK(hf_span_is(told(child)->result, "{\"role\":\"user\"}"));
+    CHECK_SPAN(told(child)->id, same); /* the server sees its own */
+    CHECK_SPAN(told(child)->result, "{\"role\":\"user\"}");
     child_answers(child, "tools/call", "{}");
-    CHECK(has_result(c, 1));
+    CHECK(has_result(s.client, 1));
     hf_free(same);
-    world_end(w);
 }
 
 TEST(two_servers_that_ask_with_the_same_id_each_get_their_own_answer)
@@ -83,10 +80,9 @@ TEST(two_servers_that_ask_with_the_same_id_each_get_their_own_answer)
     client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"for\":\"b\"}}",
                 HF_FMT(second->msg.id));
     client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"for\":\"a\"}}", first);
-    CHECK(hf_span_is(told(newest_child(w, a))->result, "{\"for\":\"a\"}"));
-    CHECK(hf_span_is(told(newest_child(w, b))->result, "{\"for\":\"b\"}"));
+    CHECK_SPAN(told(newest_child(w, a))->result, "{\"for\":\"a\"}");
+    CHECK_SPAN(told(newest_child(w, b))->result, "{\"for\":\"b\"}");
     hf_free(first);
-    world_end(w);
 }
 
 /* @field Y13: the absence of a server ping that is refused */
@@ -97,7 +93,6 @@ TEST(a_ping_of_a_server_is_answered_by_us_whoever_is_there)
     REQUIRE(told(s.child));
     CHECK(hf_span_is(told(s.child)->id, "\"p\"") && hf_span_is(told(s.child)->result, "{}"));
     CHECK(heard(s.a, "ping") == 0 && heard(s.b, "ping") == 0);
-    world_end(s.w);
 }
 
 TEST(with_two_clients_and_no_call_the_server_is_told_of_isolation_session)
@@ -108,7 +103,6 @@ TEST(with_two_clients_and_no_call_the_server_is_told_of_isolation_session)
     CHECK(hf_span_is(told(s.child)->id, "5") && told(s.child)->kind == HF_MSG_ERROR);
     CHECK(span_has(told(s.child)->error, "isolation") && span_has(told(s.child)->error, "session"));
     CHECK(heard(s.a, "elicitation/create") == 0 && heard(s.b, "elicitation/create") == 0);
-    world_end(s.w);
 }
 
 TEST(if_all_calls_in_flight_belong_to_one_client_it_is_the_one_that_is_asked)
@@ -122,22 +116,17 @@ TEST(if_all_calls_in_flight_belong_to_one_client_it_is_the_one_that_is_asked)
     server_asks(s.child, "6", "elicitation/create");
     CHECK(heard(s.b, "elicitation/create") == 1 && heard(s.a, "elicitation/create") == 0);
     CHECK(hf_span_is(told(s.child)->id, "6") && told(s.child)->kind == HF_MSG_ERROR);
-    world_end(s.w);
 }
 
 TEST(a_client_that_lacks_a_capability_is_not_asked_and_the_server_is_told)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, "{\"roots\":{}}");
-    struct child *child = newest_child(w, server);
-    server_asks(child, "1", "sampling/createMessage");
-    CHECK(heard(c, "sampling/createMessage") == 0);
-    CHECK(told(child)->kind == HF_MSG_ERROR);
-    server_asks(child, "2", "roots/list");
-    CHECK(heard(c, "roots/list") == 1);
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, "{\"roots\":{}}");
+    server_asks(s.first, "1", "sampling/createMessage");
+    CHECK_EQ(heard(s.client, "sampling/createMessage"), 0);
+    CHECK_EQ(told(s.first)->kind, HF_MSG_ERROR);
+    server_asks(s.first, "2", "roots/list");
+    CHECK_EQ(heard(s.client, "roots/list"), 1);
 }
 
 TEST(a_client_that_leaves_while_it_is_asked_answers_by_leaving)
@@ -145,63 +134,53 @@ TEST(a_client_that_leaves_while_it_is_asked_answers_by_leaving)
     struct shared s = shared();
     client_leaves(s.b);
     server_asks(s.child, "\"q\"", "roots/list");
-    CHECK(heard(s.a, "roots/list") == 1);
+    CHECK_EQ(heard(s.a, "roots/list"), 1);
     client_leaves(s.a);
     REQUIRE(told(s.child));
     CHECK(hf_span_is(told(s.child)->id, "\"q\"") && told(s.child)->kind == HF_MSG_ERROR);
-    world_end(s.w);
 }
 
 TEST(an_answer_to_a_server_that_has_died_goes_nowhere)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, everything);
-    server_asks(newest_child(w, server), "1", "roots/list");
-    const struct message *asked = last_heard(c, "roots/list");
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, everything);
+    server_asks(newest_child(s.w, s.server), "1", "roots/list");
+    const struct message *asked = last_heard(s.client, "roots/list");
     REQUIRE(asked);
-    child_dies(newest_child(w, server));
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(asked->msg.id));
-    CHECK(told(newest_child(w, server)) == NULL);
-    CHECK(IS(server, CONNECTED));
-    world_end(w);
+    child_dies(newest_child(s.w, s.server));
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(asked->msg.id));
+    CHECK_EQ(told(newest_child(s.w, s.server)), NULL);
+    CHECK(IS(s.server, CONNECTED));
 }
 
 TEST(what_a_server_that_died_had_asked_is_taken_back_before_its_call_is_answered)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, everything);
-    client_calls_via(c, 7, 1, "echo");
-    server_asks(newest_child(w, server), "\"q\"", "elicitation/create");
-    child_dies(newest_child(w, server));
-    REQUIRE(heard_via(c, 7, "notifications/cancelled") == 1 && error_of(c, 1) == -31002);
-    const struct message *back = &c->got.items[c->got.count - 2];
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, everything);
+    client_calls_via(s.client, 7, 1, "echo");
+    server_asks(newest_child(s.w, s.server), "\"q\"", "elicitation/create");
+    child_dies(newest_child(s.w, s.server));
+    REQUIRE(heard_via(s.client, 7, "notifications/cancelled") == 1 &&
+            error_of(s.client, 1) == -31002);
+    const struct message *back = &s.client->got.items[s.client->got.count - 2];
     CHECK(hf_span_eq(hf_json_get(back->msg.params, HF_SPAN("requestId")),
-                     last_heard(c, "elicitation/create")->msg.id));
-    world_end(w);
+                     last_heard(s.client, "elicitation/create")->msg.id));
 }
 
 TEST(a_request_that_its_server_takes_back_is_taken_back_at_the_client_with_our_id)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    settle(w);
-    struct client *c = greeted_client_with(w, server, everything);
-    struct child *child = newest_child(w, server);
-    server_asks(child, "\"z\"", "roots/list");
-    const struct message *asked = last_heard(c, "roots/list");
-    child_says(child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                      "\"requestId\":\"z\",\"reason\":\"never mind\"}}");
-    const struct message *cancel = last_heard(c, "notifications/cancelled");
+    struct scene s = lone_server(SETTINGS(), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, everything);
+    server_asks(s.first, "\"z\"", "roots/list");
+    const struct message *asked = last_heard(s.client, "roots/list");
+    child_notifies(s.first, "notifications/cancelled",
+                   "{\"requestId\":\"z\",\"reason\":\"never mind\"}");
+    const struct message *cancel = last_heard(s.client, "notifications/cancelled");
     REQUIRE(asked && cancel);
-    asked = last_heard(c, "roots/list");
+    asked = last_heard(s.client, "roots/list");
     CHECK(hf_span_eq(hf_json_get(cancel->msg.params, HF_SPAN("requestId")), asked->msg.id));
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(asked->msg.id));
-    CHECK(told(child) == NULL);
-    world_end(w);
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(asked->msg.id));
+    CHECK_EQ(told(s.first), NULL);
 }
 
 /* ---- progress, logs, updates ---- */
@@ -218,27 +197,26 @@ TEST(progress_reaches_the_client_that_gave_the_token_under_that_token_and_nobody
 {
     struct shared s = shared();
     for (int i = 0; i < 2; i++)
-        client_says(i ? s.b : s.a,
-                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-                    "\"s__echo\",\"_meta\":{\"progressToken\":\"same\",\"other\":7}}}");
+        client_requests(
+            i ? s.b : s.a, 1, "tools/call",
+            "{\"name\":\"s__echo\",\"_meta\":{\"progressToken\":\"same\",\"other\":7}}");
     const struct message *call = child_last(s.child, "tools/call");
     const struct hf_span token = hf_json_path(
         call->msg.params, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN("progressToken") });
     CHECK(!hf_span_is(token, "\"same\"") && span_has(call->msg.params, "\"other\":7"));
     char *ours = hf_span_dup(token);
     progress(s.child, ours, 3);
-    CHECK(heard(s.a, "notifications/progress") == 0);
-    REQUIRE(heard(s.b, "notifications/progress") == 1);
+    CHECK_EQ(heard(s.a, "notifications/progress"), 0);
+    REQUIRE_EQ(heard(s.b, "notifications/progress"), 1);
     CHECK(span_has(last_heard(s.b, "notifications/progress")->msg.params,
                    "\"progressToken\":\"same\",\"progress\":3"));
     child_answers(s.child, "tools/call", "{}");
     progress(s.child, ours, 4); /* the call is over */
     progress(s.child, "\"same\"", 5);
     progress(s.child, "99", 5);
-    CHECK(heard(s.b, "notifications/progress") == 1);
-    CHECK(heard(s.a, "notifications/progress") == 0);
+    CHECK_EQ(heard(s.b, "notifications/progress"), 1);
+    CHECK_EQ(heard(s.a, "notifications/progress"), 0);
     hf_free(ours);
-    world_end(s.w);
 }
 
 TEST(log_messages_go_to_the_sole_client_else_to_our_own_log)
@@ -248,11 +226,10 @@ TEST(log_messages_go_to_the_sole_client_else_to_our_own_log)
     struct shared s = shared();
     child_says(s.child, "%s", line);
     CHECK(heard(s.a, "notifications/message") == 0 && heard(s.b, "notifications/message") == 0);
-    CHECK(notes_with(s.w, "server_log data=\"hello\"") == 1);
+    CHECK_EQ(notes_with(s.w, "server_log data=\"hello\""), 1);
     client_calls(s.a, 1, "s__echo");
     child_says(s.child, "%s", line);
     CHECK(heard(s.a, "notifications/message") == 1 && heard(s.b, "notifications/message") == 0);
-    world_end(s.w);
 }
 
 static struct shared with_resources(void)
@@ -286,17 +263,15 @@ TEST(subscriptions_and_the_log_level_are_set_again_on_every_new_generation)
 {
     struct shared s = with_resources();
     subscribe(&s, s.a, 1, "subscribe");
-    client_says(s.a, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/setLevel\",\"params\":{"
-                     "\"level\":\"warning\"}}");
-    client_says(s.b, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/setLevel\",\"params\":{"
-                     "\"level\":\"info\"}}");
+    client_requests(s.a, 2, "logging/setLevel", "{\"level\":\"warning\"}");
+    client_requests(s.b, 2, "logging/setLevel", "{\"level\":\"info\"}");
     CHECK(has_result(s.a, 2) && has_result(s.b, 2));
     for (int life = 0; life < 2; life++) {
         child_dies(newest_child(s.w, s.server));
         advance(s.w, 30000);
         struct child *next = newest_child(s.w, s.server);
-        CHECK(child_got(next, "resources/subscribe") == 1);
-        CHECK(child_got(next, "logging/setLevel") == 1);
+        CHECK_EQ(child_got(next, "resources/subscribe"), 1);
+        CHECK_EQ(child_got(next, "logging/setLevel"), 1);
         CHECK(span_has(child_last(next, "logging/setLevel")->msg.params, "\"info\""));
         CHECK(span_has(child_last(next, "resources/subscribe")->msg.params, "\"a:1\""));
     }
@@ -304,8 +279,7 @@ TEST(subscriptions_and_the_log_level_are_set_again_on_every_new_generation)
     subscribe(&s, s.a, 3, "unsubscribe");
     child_dies(s.child);
     advance(s.w, 30000);
-    CHECK(child_got(newest_child(s.w, s.server), "resources/subscribe") == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "resources/subscribe"), 0);
 }
 
 TEST(updates_of_a_resource_reach_those_who_subscribed)
@@ -314,15 +288,14 @@ TEST(updates_of_a_resource_reach_those_who_subscribed)
                                  "updated\",\"params\":{\"uri\":\"a:1\"}}";
     struct shared s = with_resources();
     child_says(s.child, "%s", update);
-    CHECK(heard(s.a, "notifications/resources/updated") == 0);
+    CHECK_EQ(heard(s.a, "notifications/resources/updated"), 0);
     subscribe(&s, s.a, 1, "subscribe");
     child_says(s.child, "%s", update);
-    CHECK(heard(s.a, "notifications/resources/updated") == 1);
-    CHECK(heard(s.b, "notifications/resources/updated") == 0);
+    CHECK_EQ(heard(s.a, "notifications/resources/updated"), 1);
+    CHECK_EQ(heard(s.b, "notifications/resources/updated"), 0);
     subscribe(&s, s.a, 2, "unsubscribe");
     child_says(s.child, "%s", update);
-    CHECK(heard(s.a, "notifications/resources/updated") == 1);
-    world_end(s.w);
+    CHECK_EQ(heard(s.a, "notifications/resources/updated"), 1);
 }
 
 /* Two clients subscribed: the server holds one subscription, and it must outlive the first to go.
@@ -332,15 +305,12 @@ TEST(one_client_that_unsubscribes_does_not_cost_the_other_its_updates)
     struct shared s = with_resources();
     subscribe(&s, s.a, 1, "subscribe");
     subscribe(&s, s.b, 1, "subscribe");
-    client_says(s.a, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
-                     "\"params\":{\"uri\":\"a:1\"}}");
-    CHECK(child_got(s.child, "resources/unsubscribe") == 0);
+    client_requests(s.a, 2, "resources/unsubscribe", "{\"uri\":\"a:1\"}");
+    CHECK_EQ(child_got(s.child, "resources/unsubscribe"), 0);
     CHECK(has_result(s.a, 2));
-    child_says(s.child, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-                        "\"params\":{\"uri\":\"a:1\"}}");
-    CHECK(heard(s.a, "notifications/resources/updated") == 0);
-    CHECK(heard(s.b, "notifications/resources/updated") == 1);
-    world_end(s.w);
+    child_notifies(s.child, "notifications/resources/updated", "{\"uri\":\"a:1\"}");
+    CHECK_EQ(heard(s.a, "notifications/resources/updated"), 0);
+    CHECK_EQ(heard(s.b, "notifications/resources/updated"), 1);
 }
 
 /* ---- answers that cannot be passed on ---- */
@@ -363,8 +333,7 @@ TEST(an_answer_over_the_limit_fails_its_own_call_whether_its_id_comes_first_or_l
         "{\"result\":[{\"id\":1},{\"id\":2}],\"id\":%.*s}",
     };
     for (size_t i = 0; i < 3; i++) {
-        struct scene s = scene();
-        client_calls(s.client, 1, "echo");
+        struct scene s = called_scene();
         client_calls(s.client, 2, "echo");
         char line[200];
 #pragma GCC diagnostic push
@@ -372,39 +341,32 @@ TEST(an_answer_over_the_limit_fails_its_own_call_whether_its_id_comes_first_or_l
         (void)snprintf(line, sizeof line, forms[i], HF_FMT(child_last_id(s.first, "tools/call")));
 #pragma GCC diagnostic pop
         line_over(s.first, line);
-        CHECK(error_of(s.client, 2) == -31006);
+        CHECK_EQ(error_of(s.client, 2), -31006);
         CHECK(data_is(s.client, 2, "dispatched", "true"));
         CHECK(data_is(s.client, 2, "retry", "\"check_first\""));
         CHECK(answers_to(s.client, 1) == 0 && IS(s.server, CONNECTED));
-        CHECK(status_of(s.server).failures_k == 0);
+        CHECK_EQ(status_of(s.server).failures_k, 0);
         world_end(s.w);
     }
 }
 
 TEST(an_over_long_line_without_a_known_id_costs_nobody_anything)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     line_over(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}");
     line_over(s.first, "{\"jsonrpc\":\"2.0\",\"id\":12345678,\"result\":{}}");
     line_over(s.first, "Loading ............");
     CHECK(answers_to(s.client, 1) == 0 && notes_with(s.w, "line_too_long") == 3);
-    world_end(s.w);
 }
 
 TEST(a_tools_list_over_the_limit_is_a_failed_attempt)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->stuck_list = true;
-    settle(w);
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
     char line[100];
     (void)snprintf(line, sizeof line, "{\"id\":%.*s,\"result\":{}}",
-                   HF_FMT(child_last_id(child, "tools/list")));
-    line_over(child, line);
-    CHECK(IS(server, RECONNECTING) && child->got_close);
-    world_end(w);
+                   HF_FMT(child_last_id(s.first, "tools/list")));
+    line_over(s.first, line);
+    CHECK(IS(s.server, RECONNECTING) && s.first->got_close);
 }
 
 TEST(an_answer_that_is_no_valid_message_fails_its_own_call)
@@ -417,11 +379,10 @@ TEST(an_answer_that_is_no_valid_message_fails_its_own_call)
         "\"error\":7}",                          /* an error that is none */
     };
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
-        struct scene s = scene();
-        client_calls(s.client, 1, "echo");
+        struct scene s = called_scene();
         child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s",
                    HF_FMT(child_last_id(s.first, "tools/call")), tails[i]);
-        CHECK(error_of(s.client, 1) == -31002);
+        CHECK_EQ(error_of(s.client, 1), -31002);
         CHECK(data_is(s.client, 1, "reason", "\"malformed_answer\""));
         CHECK(IS(s.server, CONNECTED));
         client_calls(s.client, 2, "echo");
@@ -439,8 +400,7 @@ TEST(an_answer_counts_with_its_id_in_quotes_in_a_batch_and_behind_a_mark_of_its_
         "\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct scene s = scene();
-        client_calls(s.client, 1, "echo");
+        struct scene s = called_scene();
         const struct hf_span id = child_last_id(s.first, "tools/call");
         char line[200];
         (void)snprintf(line, sizeof line, forms[i], HF_FMT(id));
@@ -452,8 +412,7 @@ TEST(an_answer_counts_with_its_id_in_quotes_in_a_batch_and_behind_a_mark_of_its_
 
 TEST(a_batch_of_answers_goes_to_each_of_their_calls_and_a_second_answer_to_nobody)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     char *first = hf_span_dup(child_last_id(s.first, "tools/call"));
     client_calls(s.client, 2, "echo");
     char *second = hf_span_dup(child_last_id(s.first, "tools/call"));
@@ -465,13 +424,11 @@ TEST(a_batch_of_answers_goes_to_each_of_their_calls_and_a_second_answer_to_nobod
     CHECK(has_result(s.client, 2) && answers_to(s.client, 2) == 1);
     hf_free(first);
     hf_free(second);
-    world_end(s.w);
 }
 
 TEST(noise_on_stdout_costs_nobody_anything_and_is_warned_of_once)
 {
-    struct scene s = scene();
-    client_calls(s.client, 1, "echo");
+    struct scene s = called_scene();
     child_says(s.first, "Server listening on stdio!");
     child_says(s.first, "[]");
     child_says(s.first, "{\"level\":30,\"msg\":\"pino\"}");
@@ -479,39 +436,30 @@ TEST(noise_on_stdout_costs_nobody_anything_and_is_warned_of_once)
     CHECK(notes_with(s.w, "warn s g1 noise") == 1 && notes_with(s.w, "noise") == 4);
     child_answers(s.first, "tools/call", "{}");
     CHECK(has_result(s.client, 1));
-    world_end(s.w);
 }
 
 TEST(a_request_that_only_its_server_and_the_client_understand_is_passed_on)
 {
     struct scene s = scene();
     server_asks(s.first, "1", "vendor/question");
-    CHECK(heard(s.client, "vendor/question") == 1);
+    CHECK_EQ(heard(s.client, "vendor/question"), 1);
     server_asks(s.first, "2", "elicitation/create"); /* not declared by this one */
     CHECK(heard(s.client, "elicitation/create") == 0 && told(s.first)->kind == HF_MSG_ERROR);
-    world_end(s.w);
 }
 
 TEST(the_clocks_go_on_only_when_the_last_of_several_questions_is_answered)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    settle(w);
-    struct client *c = greeted_client_with(w, server, everything);
-    client_calls(c, 1, "echo");
-    server_asks(newest_child(w, server), "1", "roots/list");
-    server_asks(newest_child(w, server), "2", "sampling/createMessage");
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                HF_FMT(last_heard(c, "roots/list")->msg.id));
-    advance(w, 60000);
-    CHECK(answers_to(c, 1) == 0);
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                HF_FMT(last_heard(c, "sampling/createMessage")->msg.id));
-    advance(w, 3000);
-    CHECK(error_of(c, 1) == -31002);
-    world_end(w);
+    struct scene s = lone_server(SETTINGS(.call_timeout_ms = 3000), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, everything);
+    client_calls(s.client, 1, "echo");
+    server_asks(newest_child(s.w, s.server), "1", "roots/list");
+    server_asks(newest_child(s.w, s.server), "2", "sampling/createMessage");
+    client_answers(s.client, "roots/list", "{}");
+    advance(s.w, 60000);
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    client_answers(s.client, "sampling/createMessage", "{}");
+    advance(s.w, 3000);
+    CHECK_EQ(error_of(s.client, 1), -31002);
 }
 
 TEST(a_resource_subscribed_to_twice_is_restored_once)
@@ -520,8 +468,7 @@ TEST(a_resource_subscribed_to_twice_is_restored_once)
     subscribe(&s, s.a, 1, "subscribe");
     subscribe(&s, s.a, 2, "subscribe");
     child_dies(s.child);
-    CHECK(child_got(newest_child(s.w, s.server), "resources/subscribe") == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "resources/subscribe"), 1);
 }
 
 TEST(two_clients_subscribed_to_the_same_each_hear_of_an_update_once)
@@ -530,10 +477,8 @@ TEST(two_clients_subscribed_to_the_same_each_hear_of_an_update_once)
     subscribe(&s, s.a, 1, "subscribe");
     subscribe(&s, s.b, 1, "subscribe");
     child_dies(s.child);
-    child_says(newest_child(s.w, s.server),
-               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
-               "\"params\":{\"uri\":\"a:1\"}}");
-    CHECK(heard(s.a, "notifications/resources/updated") == 1);
-    CHECK(heard(s.b, "notifications/resources/updated") == 1);
-    world_end(s.w);
+    child_notifies(newest_child(s.w, s.server), "notifications/resources/updated",
+                   "{\"uri\":\"a:1\"}");
+    CHECK_EQ(heard(s.a, "notifications/resources/updated"), 1);
+    CHECK_EQ(heard(s.b, "notifications/resources/updated"), 1);
 }

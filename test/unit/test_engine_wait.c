@@ -4,13 +4,6 @@
  */
 #include "engine_fixture.h"
 
-/* The server is killed and its binary is gone. */
-static void take_away(struct scene *s)
-{
-    manners_of(s->w, s->server)->no_exec = true;
-    child_dies(s->first);
-}
-
 static void bring_back(struct scene *s)
 {
     manners_of(s->w, s->server)->no_exec = false;
@@ -29,49 +22,54 @@ static uint64_t second_of(const struct scene *s, size_t spawn)
 /* @field D5: waiters are woken by the attempt that serves them */
 TEST(a_call_at_0_with_35_seconds_to_wait_succeeds_with_the_attempt_at_31)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 35000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.wait_ms = 35000));
     take_away(&s);
     client_calls(s.client, 1, "echo");
     advance(s.w, 30500);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     bring_back(&s);
     advance(s.w, 499);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
     REQUIRE(has_result(s.client, 1));
-    CHECK(answer_to(s.client, 1)->at_ms == T0 + 31000);
+    CHECK_EQ(answer_to(s.client, 1)->at_ms, T0 + 31000);
     static const uint64_t expected[] = { 0, 1, 3, 7, 15, 31 };
-    REQUIRE(spawns_of(s.w, s.server) == 7);
+    REQUIRE_EQ(spawns_of(s.w, s.server), 7);
     for (size_t i = 0; i < 6; i++)
-        CHECK(second_of(&s, i + 1) == expected[i]);
-    world_end(s.w);
+        CHECK_EQ(second_of(&s, i + 1), expected[i]);
 }
 
 /* @field A11: a call that comes too early fails at once with "retry in", and starts nothing */
 /* @field A17: mirrored: stays down under a fake clock, no start in the window, growth by two */
 TEST(a_call_at_16_with_10_seconds_is_answered_at_once_with_retry_after_15_seconds)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 10000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.wait_ms = 10000));
     take_away(&s);
     advance(s.w, 16000);
     const size_t spawns = spawns_of(s.w, s.server);
     client_calls(s.client, 1, "echo");
-    CHECK(error_of(s.client, 1) == -31001);
+    CHECK_EQ(error_of(s.client, 1), -31001);
     CHECK(data_is(s.client, 1, "retryAfterMs", "15000"));
     CHECK(data_is(s.client, 1, "dispatched", "false"));
     CHECK(data_is(s.client, 1, "retry", "\"later\""));
     CHECK(data_is(s.client, 1, "state", "\"reconnecting\""));
     CHECK(data_is(s.client, 1, "reason", "\"crash_loop\""));
-    CHECK(spawns_of(s.w, s.server) == spawns);
+    CHECK_EQ(spawns_of(s.w, s.server), spawns);
     advance(s.w, 14999);
-    CHECK(spawns_of(s.w, s.server) == spawns); /* and it moved nothing */
+    CHECK_EQ(spawns_of(s.w, s.server), spawns); /* and it moved nothing */
     advance(s.w, 1);
-    CHECK(spawns_of(s.w, s.server) == spawns + 1);
-    world_end(s.w);
+    CHECK_EQ(spawns_of(s.w, s.server), spawns + 1);
+}
+
+TEST(a_call_with_a_long_budget_is_turned_away_at_once_when_the_next_attempt_lies_behind_its_wait)
+{
+    struct scene s = scene_of(SETTINGS(.wait_ms = 10000, .call_timeout_ms = 600000));
+    take_away(&s);
+    advance(s.w, 16000); /* attempts at 0, 1, 3, 7 and 15; the next at 31 */
+    client_calls(s.client, 1, "echo");
+    REQUIRE_EQ(error_of(s.client, 1), -31001);
+    CHECK(data_is(s.client, 1, "retryAfterMs", "15000"));
+    CHECK_EQ(answer_to(s.client, 1)->at_ms, T0 + 16000);
 }
 
 /* @field Y2: the absence of a server that heals only by a tick or by hand while calls just fail */
@@ -80,20 +78,19 @@ TEST(a_call_at_4_makes_one_extra_attempt_and_the_one_at_7_still_comes)
     struct scene s = scene();
     take_away(&s);
     advance(s.w, 4000);
-    CHECK(spawns_of(s.w, s.server) == 4); /* 0, 1, 3 after the first */
+    CHECK_EQ(spawns_of(s.w, s.server), 4); /* 0, 1, 3 after the first */
     client_calls(s.client, 1, "echo");
-    CHECK(spawns_of(s.w, s.server) == 5);
-    CHECK(second_of(&s, 4) == 4);
+    CHECK_EQ(spawns_of(s.w, s.server), 5);
+    CHECK_EQ(second_of(&s, 4), 4);
     client_calls(s.client, 2, "echo"); /* one extra attempt in each step, not one for each call */
-    CHECK(spawns_of(s.w, s.server) == 5);
-    CHECK(status_of(s.server).next_attempt_ms == T0 + 7000);
+    CHECK_EQ(spawns_of(s.w, s.server), 5);
+    CHECK_EQ(status_of(s.server).next_attempt_ms, T0 + 7000);
     advance(s.w, 2999);
-    CHECK(spawns_of(s.w, s.server) == 5);
+    CHECK_EQ(spawns_of(s.w, s.server), 5);
     advance(s.w, 1);
     CHECK(spawns_of(s.w, s.server) == 6 && second_of(&s, 5) == 7);
     advance(s.w, 8000);
-    CHECK(second_of(&s, 6) == 15); /* no budget, no step: the schedule is the old one */
-    world_end(s.w);
+    CHECK_EQ(second_of(&s, 6), 15); /* no budget, no step: the schedule is the old one */
 }
 
 TEST(an_extra_attempt_that_succeeds_serves_the_call_at_once)
@@ -104,40 +101,33 @@ TEST(an_extra_attempt_that_succeeds_serves_the_call_at_once)
     bring_back(&s);
     client_calls(s.client, 1, "echo");
     CHECK(has_result(s.client, 1));
-    CHECK(answer_to(s.client, 1)->at_ms == T0 + 4000);
-    CHECK(status_of(s.server).next_attempt_ms == -1);
+    CHECK_EQ(answer_to(s.client, 1)->at_ms, T0 + 4000);
+    CHECK_EQ(status_of(s.server).next_attempt_ms, -1);
     advance(s.w, 60000);
-    CHECK(spawns_of(s.w, s.server) == 5);
-    world_end(s.w);
+    CHECK_EQ(spawns_of(s.w, s.server), 5);
 }
 
 TEST(a_call_that_no_extra_attempt_could_help_is_answered_when_that_attempt_has_failed)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 2000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.wait_ms = 2000));
     take_away(&s);
     advance(s.w, 3500);
     client_calls(s.client, 1, "echo"); /* may wait until 5.5 s; the next attempt is at 7 */
-    CHECK(spawns_of(s.w, s.server) == 5);
-    CHECK(error_of(s.client, 1) == -31001);
+    CHECK_EQ(spawns_of(s.w, s.server), 5);
+    CHECK_EQ(error_of(s.client, 1), -31001);
     CHECK(data_is(s.client, 1, "retryAfterMs", "3500"));
-    world_end(s.w);
 }
 
 TEST(a_waiting_call_whose_deadline_lies_before_the_next_attempt_is_told_when_that_is_known)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 5000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.wait_ms = 5000));
     take_away(&s);
     client_calls(s.client, 1, "echo");
     advance(s.w, 2999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1); /* the attempt at 3 failed; the next is at 7 */
-    CHECK(error_of(s.client, 1) == -31001);
+    CHECK_EQ(error_of(s.client, 1), -31001);
     CHECK(data_is(s.client, 1, "retryAfterMs", "4000"));
-    world_end(s.w);
 }
 
 /* @field A9: one respawn for a burst of callers */
@@ -145,80 +135,85 @@ TEST(a_waiting_call_whose_deadline_lies_before_the_next_attempt_is_told_when_tha
 /* @field D10: a server missing at start is no end: it is tried again by itself and on use */
 TEST(a_burst_of_calls_makes_one_attempt_and_all_are_served_by_it)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", default_settings());
-    manners_of(w, server)->never_starts = true;
-    settle(w);
-    struct client *c = open_client(w, server);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.never_starts = true));
+    s.client = open_client(s.w, s.server);
     for (int id = 1; id <= 20; id++)
-        client_calls(c, id, "echo");
-    CHECK(spawns_of(w, server) == 1);
-    struct child *child = newest_child(w, server);
+        client_calls(s.client, id, "echo");
+    CHECK_EQ(spawns_of(s.w, s.server), 1);
+    struct child *child = newest_child(s.w, s.server);
     child->manners.answers_calls = true;
     child_start(child);
     for (int id = 1; id <= 20; id++)
-        CHECK(has_result(c, id));
-    CHECK(spawns_of(w, server) == 1 && child_got(child, "initialize") == 1);
-    world_end(w);
+        CHECK(has_result(s.client, id));
+    CHECK(spawns_of(s.w, s.server) == 1 && child_got(child, "initialize") == 1);
 }
 
 /* ---- bounds of waiting ---- */
 
 TEST(wait_ms_bounds_all_time_before_dispatch)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 8000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.wait_ms = 8000));
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     client_calls(s.client, 1, "echo");
     advance(s.w, 7999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31001);
+    CHECK_EQ(error_of(s.client, 1), -31001);
     CHECK(data_is(s.client, 1, "reason", "\"wait_over\""));
     CHECK(data_is(s.client, 1, "evidence", "\"unsent\""));
-    world_end(s.w);
+}
+
+TEST(what_a_call_waited_before_it_was_sent_counts_when_it_waits_to_be_sent_again)
+{
+    struct scene s =
+        lone_server(SETTINGS(.wait_ms = 8000), MANNERS(.prompts = "[{\"name\":\"p\"}]"));
+    s.client = greeted_client(s.w, s.server);
+    manners_of(s.w, s.server)->never_starts = true;
+    child_dies(newest_child(s.w, s.server));
+    client_requests(s.client, 1, "prompts/get", "{\"name\":\"p\"}");
+    advance(s.w, 5000);
+    struct child *second = newest_child(s.w, s.server);
+    child_start(second);
+    REQUIRE_EQ(child_got(second, "prompts/get"), 1);
+    child_dies(second); /* it only reads, so it waits for the third */
+    advance(s.w, 2999);
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    advance(s.w, 1);
+    CHECK(answers_to(s.client, 1) == 1 && data_is(s.client, 1, "reason", "\"wait_over\""));
 }
 
 /* @field B17: bounded queues, one server's trouble stays its own */
 TEST(max_waiting_is_a_bound_and_over_it_a_call_is_overloaded_at_once)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_waiting = 3;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.max_waiting = 3));
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     for (int id = 1; id <= 4; id++)
         client_calls(s.client, id, "echo");
-    CHECK(answers_to(s.client, 3) == 0);
-    CHECK(error_of(s.client, 4) == -31005);
+    CHECK_EQ(answers_to(s.client, 3), 0);
+    CHECK_EQ(error_of(s.client, 4), -31005);
     CHECK(data_is(s.client, 4, "retry", "\"later\""));
     CHECK(data_is(s.client, 4, "dispatched", "false"));
-    CHECK(status_of(s.server).waiting == 3);
-    world_end(s.w);
+    CHECK_EQ(status_of(s.server).waiting, 3);
 }
 
 TEST(max_in_flight_is_a_bound_and_the_next_goes_when_one_ends)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 2;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.max_in_flight = 2));
     for (int id = 1; id <= 4; id++)
         client_calls(s.client, id, "echo");
-    CHECK(child_got(s.first, "tools/call") == 2);
+    CHECK_EQ(child_got(s.first, "tools/call"), 2);
     CHECK(status_of(s.server).in_flight == 2 && status_of(s.server).waiting == 2);
     child_answers(s.first, "tools/call", "{}");
-    CHECK(child_got(s.first, "tools/call") == 3);
+    CHECK_EQ(child_got(s.first, "tools/call"), 3);
     client_cancels(s.client, 1);
-    CHECK(child_got(s.first, "tools/call") == 4);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "tools/call"), 4);
 }
 
 TEST(a_call_that_found_no_place_in_time_is_told_that_its_server_was_busy)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
+    struct hf_settings settings = SETTINGS(.max_in_flight = 1);
     struct scene s = scene_of(settings);
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
@@ -226,14 +221,11 @@ TEST(a_call_that_found_no_place_in_time_is_told_that_its_server_was_busy)
     CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
     CHECK(error_says(s.client, 2, "it was busy with other calls"));
     CHECK(!error_says(s.client, 2, "starting"));
-    world_end(s.w);
 }
 
 TEST(clients_take_turns_however_many_calls_one_of_them_has)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.max_in_flight = 1));
     struct client *other = greeted_client(s.w, s.server);
     for (int id = 1; id <= 5; id++)
         client_calls(s.client, id, "echo");
@@ -243,29 +235,25 @@ TEST(clients_take_turns_however_many_calls_one_of_them_has)
     static const int order[] = { 1, 2, 6, 3, 7, 4, 5 };
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         child_answers(s.first, "tools/call", "{}");
-        CHECK(answers_to(order[i] >= 6 ? other : s.client, order[i]) == 1);
+        CHECK_EQ(answers_to(order[i] >= 6 ? other : s.client, order[i]), 1);
     }
-    world_end(s.w);
 }
 
 TEST(one_request_too_many_for_our_memory_is_refused_and_the_others_go_on)
 {
-    struct world *w = world_new_with((struct hf_limits) { .max_message_bytes = 4096,
-                                                          .max_buffered_bytes = 300,
-                                                          .max_depth = 512,
-                                                          .page_bytes = 1000 });
+    struct world *w = world_new_with(
+        LIMITS(.max_message_bytes = 4096, .max_buffered_bytes = 300, .page_bytes = 1000));
     struct hf_server *server = add_server(w, "s", default_settings());
     settle(w);
     struct client *c = greeted_client(w, server);
     for (int id = 1; id <= 4; id++)
         client_calls(c, id, "echo");
-    CHECK(answers_to(c, 1) == 0);
-    CHECK(error_of(c, 4) == -31005);
+    CHECK_EQ(answers_to(c, 1), 0);
+    CHECK_EQ(error_of(c, 4), -31005);
     CHECK(data_is(c, 4, "reason", "\"max_buffered_bytes\""));
     child_answers(newest_child(w, server), "tools/call", "{}");
     client_calls(c, 5, "echo");
-    CHECK(answers_to(c, 5) == 0);
-    world_end(w);
+    CHECK_EQ(answers_to(c, 5), 0);
 }
 
 /* ---- callTimeoutMs: one budget ---- */
@@ -273,9 +261,7 @@ TEST(one_request_too_many_for_our_memory_is_refused_and_the_others_go_on)
 /* @field D13: one budget over waiting, call and re-send, with an error of its own */
 TEST(the_call_timeout_is_one_budget_over_waiting_call_and_re_send)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 20000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 20000));
     s.first->manners.reads_nothing = true;
     client_calls(s.client, 1, "echo"); /* t=0 */
     advance(s.w, 6000);
@@ -284,45 +270,39 @@ TEST(the_call_timeout_is_one_budget_over_waiting_call_and_re_send)
     bring_back(&s);
     manners_of(s.w, s.server)->answers_calls = false;
     advance(s.w, 6000); /* dispatched anew */
-    CHECK(child_got(newest_child(s.w, s.server), "tools/call") == 1);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
     advance(s.w, 6999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31002);
+    CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(data_is(s.client, 1, "reason", "\"timeout\""));
-    CHECK(answer_to(s.client, 1)->at_ms == T0 + 20000);
-    world_end(s.w);
+    CHECK_EQ(answer_to(s.client, 1)->at_ms, T0 + 20000);
 }
 
 /* @field A10: a caller's time-out does not end the shared attempt */
 TEST(a_time_out_while_waiting_says_unsent_and_leaves_the_attempt_alone)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000));
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     client_calls(s.client, 1, "echo");
     advance(s.w, 3000);
-    CHECK(error_of(s.client, 1) == -31001);
+    CHECK_EQ(error_of(s.client, 1), -31001);
     CHECK(data_is(s.client, 1, "reason", "\"timeout\""));
     CHECK(data_is(s.client, 1, "evidence", "\"unsent\""));
     struct child *attempt = newest_child(s.w, s.server);
     CHECK(!attempt->got_close && !attempt->got_kill);
     child_start(attempt);
     CHECK(IS(s.server, CONNECTED) && child_got(attempt, "tools/call") == 0);
-    world_end(s.w);
 }
 
 /* @field X6: the absence of time-outs and cancels that never reach the server */
 TEST(a_time_out_after_dispatch_cancels_at_the_server_with_our_id)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000));
     client_calls(s.client, 77, "echo");
     advance(s.w, 3000);
-    CHECK(error_of(s.client, 77) == -31002);
+    CHECK_EQ(error_of(s.client, 77), -31002);
     const struct message *cancel = child_last(s.first, "notifications/cancelled");
     REQUIRE(cancel);
     const struct hf_span id = hf_json_get(cancel->msg.params, HF_SPAN("requestId"));
@@ -331,8 +311,7 @@ TEST(a_time_out_after_dispatch_cancels_at_the_server_with_our_id)
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
     /* a late answer is dropped */
     child_answers(s.first, "tools/call", "{}");
-    CHECK(answers_to(s.client, 77) == 1);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 77), 1);
 }
 
 TEST(a_call_that_is_sent_long_after_its_client_finished_has_drain_ms_too)
@@ -345,67 +324,53 @@ TEST(a_call_that_is_sent_long_after_its_client_finished_has_drain_ms_too)
     advance(s.w, 20000);
     CHECK(answers_to(s.client, 1) == 0 && status_of(s.server).waiting == 1);
     child_start(newest_child(s.w, s.server));
-    REQUIRE(child_got(newest_child(s.w, s.server), "tools/call") == 1);
+    REQUIRE_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
     advance(s.w, 9999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31002);
+    CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(hf_session_is_settled(s.client->session));
-    world_end(s.w);
 }
 
 TEST(a_time_out_in_the_middle_of_the_line_finishes_it_and_then_cancels)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct scene s = scene_of(settings);
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 40;
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000));
+    child_stalls(s.first, 40);
     client_calls(s.client, 1, "echo");
     advance(s.w, 3000);
-    CHECK(error_of(s.client, 1) == -31002);
-    s.first->manners.reads_nothing = false;
-    settle(s.w);
-    CHECK(child_got(s.first, "tools/call") == 1);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 1), -31002);
+    child_goes_on(s.first);
+    CHECK_EQ(child_got(s.first, "tools/call"), 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
 }
 
 TEST(a_line_still_half_written_when_wait_ms_is_over_is_finished_and_cancelled)
 {
     struct scene s = scene();
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 40;
+    child_stalls(s.first, 40);
     client_calls(s.client, 1, "echo");
     advance(s.w, 44999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31002);
+    CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(data_is(s.client, 1, "reason", "\"wait_over\""));
-    s.first->manners.reads_nothing = false;
-    settle(s.w);
-    CHECK(child_got(s.first, "tools/call") == 1);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
-    world_end(s.w);
+    child_goes_on(s.first);
+    CHECK_EQ(child_got(s.first, "tools/call"), 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
 }
 
 TEST(a_time_out_of_a_call_still_in_our_queue_withdraws_it)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct scene s = scene_of(settings);
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 40;
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000));
+    child_stalls(s.first, 40);
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     advance(s.w, 3000);
-    CHECK(error_of(s.client, 2) == -31001);
+    CHECK_EQ(error_of(s.client, 2), -31001);
     CHECK(data_is(s.client, 2, "evidence", "\"unsent\""));
-    s.first->manners.reads_nothing = false;
-    settle(s.w);
-    CHECK(child_got(s.first, "tools/call") == 1);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
-    world_end(s.w);
+    child_goes_on(s.first);
+    CHECK_EQ(child_got(s.first, "tools/call"), 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
 }
 
 static void progress(struct scene *s, double value)
@@ -426,58 +391,46 @@ static void call_with_token(struct client *c, int id)
 
 TEST(progress_extends_the_call_timeout_up_to_its_maximum)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    settings.call_timeout_max_ms = 7000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000, .call_timeout_max_ms = 7000));
     call_with_token(s.client, 1);
     for (int i = 1; i <= 3; i++) {
         advance(s.w, 2000);
         progress(&s, i);
     }
-    CHECK(answers_to(s.client, 1) == 0); /* 6 s by now */
+    CHECK_EQ(answers_to(s.client, 1), 0); /* 6 s by now */
     advance(s.w, 999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31002);
-    CHECK(heard(s.client, "notifications/progress") == 3);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 1), -31002);
+    CHECK_EQ(heard(s.client, "notifications/progress"), 3);
 }
 
 TEST(without_a_maximum_progress_extends_nothing)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct scene s = scene_of(settings);
+    struct scene s = scene_of(SETTINGS(.call_timeout_ms = 3000));
     call_with_token(s.client, 1);
     advance(s.w, 2000);
     progress(&s, 1);
     advance(s.w, 1000);
-    CHECK(error_of(s.client, 1) == -31002);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 1), -31002);
 }
 
 TEST(the_clocks_stand_still_while_the_client_is_being_asked)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 3000;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    settle(w);
-    struct client *c = greeted_client_with(w, server, "{\"elicitation\":{}}");
-    client_calls(c, 1, "echo");
-    struct child *child = newest_child(w, server);
-    advance(w, 1000);
-    child_says(child, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\","
-                      "\"params\":{}}");
-    const struct message *question = last_heard(c, "elicitation/create");
+    struct scene s = lone_server(SETTINGS(.call_timeout_ms = 3000), MANNERS());
+    s.client = greeted_client_with(s.w, s.server, "{\"elicitation\":{}}");
+    client_calls(s.client, 1, "echo");
+    struct child *child = newest_child(s.w, s.server);
+    advance(s.w, 1000);
+    child_asks(child, "\"q\"", "elicitation/create", "{}");
+    const struct message *question = last_heard(s.client, "elicitation/create");
     REQUIRE(question);
-    advance(w, 899999);
-    CHECK(answers_to(c, 1) == 0);
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(question->msg.id));
-    advance(w, 1999);
-    CHECK(answers_to(c, 1) == 0);
-    advance(w, 1);
-    CHECK(error_of(c, 1) == -31002);
-    world_end(w);
+    advance(s.w, 899999);
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                HF_FMT(question->msg.id));
+    advance(s.w, 1999);
+    CHECK_EQ(answers_to(s.client, 1), 0);
+    advance(s.w, 1);
+    CHECK_EQ(error_of(s.client, 1), -31002);
 }

@@ -34,7 +34,7 @@ TEST(a_child_gets_only_the_usual_variables)
     char **env = hf_env_build(&s, ours);
     CHECK(has(env, "HOME=/h") && has(env, "PATH=/bin") && has(env, "LC_TIME=C"));
     CHECK(has(env, "XDG_RUNTIME_DIR=/run") && has(env, "TERM=xterm"));
-    CHECK(hf_strings_count(env) == 5);
+    CHECK_EQ(hf_strings_count(env), 5);
     hf_env_free(env);
     env = hf_env_build(&s, all_usual);
     CHECK(hf_strings_same(env, all_usual));
@@ -51,7 +51,7 @@ TEST(globs_let_more_of_ours_through)
     char **env = hf_env_build(&s, ours);
     CHECK(has(env, "AWS_KEY=k") && has(env, "AWS_REGION=r") && has(env, "EMPTY="));
     CHECK(!has(env, "SECRET=s"));
-    CHECK(hf_strings_count(env) == 8);
+    CHECK_EQ(hf_strings_count(env), 8);
     hf_env_free(env);
     hf_server_config_done(&s);
 }
@@ -65,7 +65,7 @@ TEST(our_own_variables_never_travel)
     char **env = hf_env_build(&s, ours);
     CHECK(has(env, "SECRET=s") && has(env, "USERX=no") && has(env, "HOLDFAST=plain"));
     CHECK(!has(env, "HOLDFAST_TOKEN=t"));
-    CHECK(hf_strings_count(env) == 11);
+    CHECK_EQ(hf_strings_count(env), 11);
     hf_env_free(env);
     s.inherit = HF_INHERIT_LISTED;
     env = hf_env_build(&s, ours);
@@ -84,7 +84,7 @@ TEST(its_own_env_replaces_ours_and_may_name_anything)
     char **env = hf_env_build(&s, ours);
     CHECK(has(env, "PATH=/opt") && !has(env, "PATH=/bin"));
     CHECK(has(env, "TOKEN=a=b") && has(env, "HOLDFAST_TOKEN=for the inner one"));
-    CHECK(hf_strings_count(env) == 7);
+    CHECK_EQ(hf_strings_count(env), 7);
     hf_env_free(env);
     hf_server_config_done(&s);
 }

@@ -54,7 +54,7 @@ static struct hf_span written(struct hf_buf *out, enum hf_error error,
 
 TEST(each_error_has_its_code_says_whether_it_was_dispatched_and_what_to_do)
 {
-    CHECK((int)ROWS == (int)HF_ERROR_COUNT);
+    CHECK_EQ((int)ROWS, (int)HF_ERROR_COUNT);
     for (size_t i = 0; i < ROWS; i++) {
         struct hf_buf out;
         hf_buf_init(&out, 4096);
@@ -71,18 +71,18 @@ TEST(each_error_has_its_code_says_whether_it_was_dispatched_and_what_to_do)
         int64_t code;
         CHECK(hf_json_int(hf_json_get(error, HF_SPAN("code")), &code) && code == table[i].code);
         CHECK(is_string(hf_json_get(error, HF_SPAN("message")), "A sentence."));
-        CHECK(hf_span_is(data(error, "dispatched"), table[i].dispatched ? "true" : "false"));
-        CHECK(hf_span_is(data(error, "retrySafe"), table[i].dispatched ? "false" : "true"));
+        CHECK_SPAN(data(error, "dispatched"), table[i].dispatched ? "true" : "false");
+        CHECK_SPAN(data(error, "retrySafe"), table[i].dispatched ? "false" : "true");
         CHECK(is_string(data(error, "retry"), table[i].retry));
         CHECK(is_string(data(error, "evidence"), table[i].dispatched ? "dispatched" : "unread"));
         CHECK(is_string(data(error, "server"), "s") &&
               is_string(data(error, "state"), "connected"));
-        CHECK(hf_span_is(data(error, "generation"), "7"));
+        CHECK_SPAN(data(error, "generation"), "7");
         CHECK(is_string(data(error, "reason"), "why"));
-        CHECK(data(error, "retryAfterMs").p == NULL);
-        CHECK(hf_error_code(table[i].error) == table[i].code);
-        CHECK(strcmp(hf_error_name(table[i].error), table[i].name) == 0);
-        CHECK(hf_error_dispatched(table[i].error) == table[i].dispatched);
+        CHECK_EQ(data(error, "retryAfterMs").p, NULL);
+        CHECK_EQ(hf_error_code(table[i].error), table[i].code);
+        CHECK_STR(hf_error_name(table[i].error), table[i].name);
+        CHECK_EQ(hf_error_dispatched(table[i].error), table[i].dispatched);
         hf_buf_done(&out);
     }
 }
@@ -100,8 +100,8 @@ TEST(what_is_not_known_is_left_out_and_the_reason_is_at_least_the_name)
     const struct hf_error_facts facts = { .sentence = HF_SPAN("x"), .retry_after_ms = 0 };
     const struct hf_span error = written(&out, HF_ERROR_OVERLOADED, &facts, HF_AS_ERROR);
     CHECK(data(error, "server").p == NULL && data(error, "generation").p == NULL);
-    CHECK(data(error, "state").p == NULL);
-    CHECK(hf_span_is(data(error, "retryAfterMs"), "0")); /* now is known */
+    CHECK_EQ(data(error, "state").p, NULL);
+    CHECK_SPAN(data(error, "retryAfterMs"), "0"); /* now is known */
     CHECK(is_string(data(error, "reason"), "overloaded"));
     hf_buf_done(&out);
 }
@@ -117,7 +117,7 @@ TEST(words_of_peers_in_a_sentence_or_reason_cannot_break_the_message)
                                           .retry_after_ms = 15000 };
     const struct hf_span error = written(&out, HF_ERROR_UNAVAILABLE, &facts, HF_AS_ERROR);
     CHECK(is_string(data(error, "reason"), "\\\"}") && is_string(data(error, "server"), "a\"b"));
-    CHECK(hf_span_is(data(error, "retryAfterMs"), "15000"));
+    CHECK_SPAN(data(error, "retryAfterMs"), "15000");
     hf_buf_done(&out);
 }
 
@@ -141,11 +141,11 @@ TEST(as_the_result_of_a_tool_it_says_the_same_and_nothing_that_could_be_structur
         CHECK(is_string(hf_json_get(content.value, HF_SPAN("type")), "text"));
         CHECK(hf_json_is_true(hf_json_get(result, HF_SPAN("isError"))));
         CHECK(!hf_json_get(result, HF_SPAN("structuredContent")).p);
-        CHECK(is_modern == is_string(hf_json_get(result, HF_SPAN("resultType")), "complete"));
+        CHECK_EQ(is_modern, is_string(hf_json_get(result, HF_SPAN("resultType")), "complete"));
         const struct hf_span outcome = hf_json_path(
             result, 2, (struct hf_span[]) { HF_SPAN("_meta"), HF_SPAN(HF_META_OUTCOME) });
         CHECK(hf_json_int(hf_json_get(outcome, HF_SPAN("code")), &code) && code == -31002);
-        CHECK(hf_span_is(hf_json_get(outcome, HF_SPAN("dispatched")), "true"));
+        CHECK_SPAN(hf_json_get(outcome, HF_SPAN("dispatched")), "true");
         CHECK(is_string(hf_json_get(outcome, HF_SPAN("retry")), "check_first"));
         CHECK(is_string(hf_json_get(outcome, HF_SPAN("reason")), "why"));
         hf_buf_done(&out);
@@ -172,7 +172,7 @@ TEST(a_sentence_says_why_unless_that_would_make_a_client_send_again)
     CHECK(why_is("", "") && why_is("fetch failed", ""));
     char sentence[] = "It said \"no\".";
     hf_error_tidy_sentence(sentence);
-    CHECK(strcmp(sentence, "It said 'no'.") == 0);
+    CHECK_STR(sentence, "It said 'no'.");
 }
 
 TEST(the_error_of_a_code_is_found_by_whether_it_was_dispatched)
@@ -180,8 +180,8 @@ TEST(the_error_of_a_code_is_found_by_whether_it_was_dispatched)
     for (size_t i = 0; i < ROWS; i++) {
         enum hf_error error;
         CHECK(hf_error_of_code(table[i].code, table[i].dispatched, &error));
-        CHECK(hf_error_code(error) == table[i].code);
-        CHECK(hf_error_dispatched(error) == table[i].dispatched);
+        CHECK_EQ(hf_error_code(error), table[i].code);
+        CHECK_EQ(hf_error_dispatched(error), table[i].dispatched);
     }
     enum hf_error error;
     CHECK(!hf_error_of_code(-32602, false, &error) && !hf_error_of_code(-31002, false, &error));

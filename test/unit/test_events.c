@@ -13,9 +13,9 @@ TEST(an_event_is_an_id_one_data_line_and_an_empty_line)
     struct hf_events events;
     hf_events_init(&events);
     const struct hf_span pieces[] = { HF_SPAN("{\"id\":"), HF_SPAN("7"), HF_SPAN("}") };
-    CHECK(hf_span_is(hf_events_add(&events, 0x2a, pieces, 3),
-                     "event: message\nid: 2a.1\ndata: {\"id\":7}\n\n"));
-    CHECK(hf_span_is(add(&events, "{}"), "event: message\nid: 2a.2\ndata: {}\n\n"));
+    CHECK_SPAN(hf_events_add(&events, 0x2a, pieces, 3),
+               "event: message\nid: 2a.1\ndata: {\"id\":7}\n\n");
+    CHECK_SPAN(add(&events, "{}"), "event: message\nid: 2a.2\ndata: {}\n\n");
     hf_events_clear(&events);
 }
 
@@ -23,11 +23,10 @@ TEST(a_newline_between_tokens_does_not_end_the_data)
 {
     struct hf_events events;
     hf_events_init(&events);
-    CHECK(hf_span_is(add(&events, "{\r\n\"a\":\n1}"),
-                     "event: message\nid: 2a.1\ndata: {  \"a\": 1}\n\n"));
+    CHECK_SPAN(add(&events, "{\r\n\"a\":\n1}"), "event: message\nid: 2a.1\ndata: {  \"a\": 1}\n\n");
     const struct hf_span piece = HF_SPAN("{\n}");
     struct hf_event *plain = hf_event_new(&piece, 1);
-    CHECK(hf_span_is(hf_event_span(plain), "event: message\ndata: { }\n\n"));
+    CHECK_SPAN(hf_event_span(plain), "event: message\ndata: { }\n\n");
     hf_free(plain);
     hf_events_clear(&events);
 }
@@ -36,16 +35,16 @@ TEST(who_comes_back_gets_what_is_behind_his_last_event)
 {
     struct hf_events events;
     hf_events_init(&events);
-    CHECK(hf_events_after(&events, 0) == NULL);
+    CHECK_EQ(hf_events_after(&events, 0), NULL);
     for (unsigned i = 0; i < 5; i++)
         (void)add(&events, "{}");
     for (uint64_t last = 0; last < 5; last++) {
         const struct hf_event *next = hf_events_after(&events, last);
         REQUIRE(next);
-        CHECK(next->number == last + 1);
+        CHECK_EQ(next->number, last + 1);
     }
-    CHECK(hf_events_after(&events, 5) == NULL);
-    CHECK(hf_events_after(&events, UINT64_MAX) == NULL);
+    CHECK_EQ(hf_events_after(&events, 5), NULL);
+    CHECK_EQ(hf_events_after(&events, UINT64_MAX), NULL);
     hf_events_clear(&events);
 }
 
@@ -57,7 +56,7 @@ TEST(numbers_go_on_after_a_clear)
     hf_events_clear(&events);
     CHECK(events.bytes == 0 && events.count == 0 && events.last == 1);
     (void)add(&events, "{}");
-    CHECK(hf_events_after(&events, 0)->number == 2);
+    CHECK_EQ(hf_events_after(&events, 0)->number, 2);
     hf_events_clear(&events);
 }
 
@@ -67,15 +66,15 @@ TEST(the_oldest_events_go_first_and_the_newest_stays_however_large)
     hf_events_init(&events);
     for (unsigned i = 0; i < HF_EVENTS_MAX + 10; i++)
         (void)add(&events, "{}");
-    CHECK(events.count == HF_EVENTS_MAX);
-    CHECK(hf_events_after(&events, 0)->number == 11);
+    CHECK_EQ(events.count, HF_EVENTS_MAX);
+    CHECK_EQ(hf_events_after(&events, 0)->number, 11);
 
     char *large = hf_alloc(HF_EVENTS_BYTES_MAX + 1);
     memset(large, 'x', HF_EVENTS_BYTES_MAX);
     const struct hf_span sent = add(&events, large);
     CHECK(sent.n > HF_EVENTS_BYTES_MAX);
     CHECK(events.count == 1 && events.bytes == sent.n + sizeof(struct hf_event));
-    CHECK(hf_events_after(&events, 0)->number == HF_EVENTS_MAX + 11);
+    CHECK_EQ(hf_events_after(&events, 0)->number, HF_EVENTS_MAX + 11);
     (void)add(&events, "{}");
     CHECK(events.count == 1 && events.bytes < 200);
     hf_free(large);
@@ -112,6 +111,6 @@ TEST(an_id_is_read_as_it_was_written_and_nothing_else_is)
 TEST(a_priming_event_gives_an_id_and_a_delay_and_says_nothing)
 {
     char room[HF_PRIMING_SIZE];
-    CHECK(hf_span_is(hf_event_prime(room, 0x2a, 3), "id: 2a.3\nretry: 1000\ndata: \n\n"));
+    CHECK_SPAN(hf_event_prime(room, 0x2a, 3), "id: 2a.3\nretry: 1000\ndata: \n\n");
     CHECK(hf_event_prime(room, UINT64_MAX, UINT64_MAX).n < HF_PRIMING_SIZE);
 }

@@ -28,8 +28,8 @@ TEST(written_up_to_each_byte_a_request_is_partial_until_its_closing_brace_is_in_
     for (uint64_t written = START + 1; written <= NEWLINE + 20; written++) {
         const enum hf_evidence expected =
             written <= BRACE ? HF_EVIDENCE_PARTIAL : HF_EVIDENCE_DISPATCHED;
-        CHECK(of(written, 0) == expected);
-        CHECK(of(written, -1) == expected);
+        CHECK_EQ(of(written, 0), expected);
+        CHECK_EQ(of(written, -1), expected);
     }
 }
 
@@ -40,32 +40,32 @@ TEST(read_up_to_each_byte_a_request_is_unread_until_its_closing_brace_was_read)
         const uint64_t written = NEWLINE + 51;
         const enum hf_evidence expected =
             read <= BRACE ? HF_EVIDENCE_UNREAD : HF_EVIDENCE_DISPATCHED;
-        CHECK(of(written, (int64_t)(written - read)) == expected);
+        CHECK_EQ(of(written, (int64_t)(written - read)), expected);
     }
 }
 
 TEST(only_the_newline_taken_back_proves_nothing)
 {
-    CHECK(of(NEWLINE + 1, 1) == HF_EVIDENCE_DISPATCHED);
-    CHECK(of(NEWLINE + 1, 2) == HF_EVIDENCE_UNREAD); /* brace and newline */
+    CHECK_EQ(of(NEWLINE + 1, 1), HF_EVIDENCE_DISPATCHED);
+    CHECK_EQ(of(NEWLINE + 1, 2), HF_EVIDENCE_UNREAD); /* brace and newline */
 }
 
 TEST(where_nobody_could_look_into_the_pipe_nothing_is_proven)
 {
-    CHECK(of(NEWLINE + 1, -1) == HF_EVIDENCE_DISPATCHED);
-    CHECK(of(NEWLINE + 1, 0) == HF_EVIDENCE_DISPATCHED);
-    CHECK(of(BRACE, -1) == HF_EVIDENCE_PARTIAL); /* a fact about our own writing stands */
-    CHECK(taken(NEWLINE + 1, -1));               /* and the worse is assumed */
+    CHECK_EQ(of(NEWLINE + 1, -1), HF_EVIDENCE_DISPATCHED);
+    CHECK_EQ(of(NEWLINE + 1, 0), HF_EVIDENCE_DISPATCHED);
+    CHECK_EQ(of(BRACE, -1), HF_EVIDENCE_PARTIAL); /* a fact about our own writing stands */
+    CHECK(taken(NEWLINE + 1, -1));                /* and the worse is assumed */
 }
 
 TEST(more_taken_back_than_was_written_proves_nothing_and_ends_nobody)
 {
     for (int64_t more = 1; more < 300; more++) {
-        CHECK(of(NEWLINE + 1, NEWLINE + 1 + more) == HF_EVIDENCE_DISPATCHED);
+        CHECK_EQ(of(NEWLINE + 1, NEWLINE + 1 + more), HF_EVIDENCE_DISPATCHED);
         CHECK(taken(NEWLINE + 1, NEWLINE + 1 + more));
-        CHECK(of(BRACE, BRACE + more) == HF_EVIDENCE_PARTIAL);
+        CHECK_EQ(of(BRACE, BRACE + more), HF_EVIDENCE_PARTIAL);
     }
-    CHECK(of(NEWLINE + 1, INT64_MAX) == HF_EVIDENCE_DISPATCHED);
+    CHECK_EQ(of(NEWLINE + 1, INT64_MAX), HF_EVIDENCE_DISPATCHED);
 }
 
 TEST(a_request_of_which_no_byte_was_written_is_unsent_whatever_else_happened)
@@ -73,7 +73,7 @@ TEST(a_request_of_which_no_byte_was_written_is_unsent_whatever_else_happened)
     const struct hf_extent never = { .begun = false };
     for (int64_t back = -1; back <= 200; back++) {
         const struct hf_stream_facts facts = { 200, back };
-        CHECK(hf_evidence_of(never, facts) == HF_EVIDENCE_UNSENT);
+        CHECK_EQ(hf_evidence_of(never, facts), HF_EVIDENCE_UNSENT);
         CHECK(!hf_evidence_byte_taken(never, facts));
     }
 }
@@ -82,9 +82,9 @@ TEST(a_byte_counts_as_taken_from_the_first_one_that_did_not_come_back)
 {
     for (uint64_t read = 0; read <= NEWLINE; read++) {
         const uint64_t written = NEWLINE + 1;
-        CHECK(taken(written, (int64_t)(written - read)) == (read > START));
-        CHECK(taken(START + 10, (int64_t)(START + 10 - (read < START + 10 ? read : START + 10))) ==
-              (read > START));
+        CHECK_EQ(taken(written, (int64_t)(written - read)), read > START);
+        CHECK_EQ(taken(START + 10, (int64_t)(START + 10 - (read < START + 10 ? read : START + 10))),
+                 read > START);
     }
 }
 
@@ -121,8 +121,8 @@ static enum hf_verdict verdict(enum hf_evidence evidence, unsigned sends, bool b
 TEST(a_dispatched_call_is_never_sent_again_however_often_it_was_tried)
 {
     for (unsigned sends = 1; sends <= 4; sends++) {
-        CHECK(verdict(HF_EVIDENCE_DISPATCHED, sends, false, false) == HF_VERDICT_UNKNOWN);
-        CHECK(verdict(HF_EVIDENCE_DISPATCHED, sends, true, false) == HF_VERDICT_UNKNOWN);
+        CHECK_EQ(verdict(HF_EVIDENCE_DISPATCHED, sends, false, false), HF_VERDICT_UNKNOWN);
+        CHECK_EQ(verdict(HF_EVIDENCE_DISPATCHED, sends, true, false), HF_VERDICT_UNKNOWN);
     }
 }
 
@@ -132,34 +132,34 @@ TEST(a_call_is_sent_at_most_three_times_and_twice_once_a_byte_was_taken)
 {
     static const enum hf_evidence proven[] = { HF_EVIDENCE_PARTIAL, HF_EVIDENCE_UNREAD };
     for (size_t i = 0; i < sizeof proven / sizeof *proven; i++) {
-        CHECK(verdict(proven[i], 1, false, false) == HF_VERDICT_RESEND);
-        CHECK(verdict(proven[i], 2, false, false) == HF_VERDICT_RESEND);
-        CHECK(verdict(proven[i], 3, false, false) == HF_VERDICT_DIES_ON_IT);
-        CHECK(verdict(proven[i], 1, true, false) == HF_VERDICT_RESEND);
-        CHECK(verdict(proven[i], 2, true, false) == HF_VERDICT_DIES_ON_IT);
+        CHECK_EQ(verdict(proven[i], 1, false, false), HF_VERDICT_RESEND);
+        CHECK_EQ(verdict(proven[i], 2, false, false), HF_VERDICT_RESEND);
+        CHECK_EQ(verdict(proven[i], 3, false, false), HF_VERDICT_DIES_ON_IT);
+        CHECK_EQ(verdict(proven[i], 1, true, false), HF_VERDICT_RESEND);
+        CHECK_EQ(verdict(proven[i], 2, true, false), HF_VERDICT_DIES_ON_IT);
     }
 }
 
 TEST(a_call_that_never_left_us_is_not_counted_against_itself)
 {
     for (unsigned sends = 0; sends <= 5; sends++)
-        CHECK(verdict(HF_EVIDENCE_UNSENT, sends, sends > 1, false) == HF_VERDICT_RESEND);
+        CHECK_EQ(verdict(HF_EVIDENCE_UNSENT, sends, sends > 1, false), HF_VERDICT_RESEND);
 }
 
 TEST(a_call_turned_away_again_and_again_is_told_so)
 {
-    CHECK(verdict(HF_EVIDENCE_REFUSED, 1, false, false) == HF_VERDICT_RESEND);
-    CHECK(verdict(HF_EVIDENCE_REFUSED, 2, false, false) == HF_VERDICT_RESEND);
-    CHECK(verdict(HF_EVIDENCE_REFUSED, 3, false, false) == HF_VERDICT_REFUSED_AGAIN);
-    CHECK(verdict(HF_EVIDENCE_REFUSED, 2, true, false) == HF_VERDICT_REFUSED_AGAIN);
+    CHECK_EQ(verdict(HF_EVIDENCE_REFUSED, 1, false, false), HF_VERDICT_RESEND);
+    CHECK_EQ(verdict(HF_EVIDENCE_REFUSED, 2, false, false), HF_VERDICT_RESEND);
+    CHECK_EQ(verdict(HF_EVIDENCE_REFUSED, 3, false, false), HF_VERDICT_REFUSED_AGAIN);
+    CHECK_EQ(verdict(HF_EVIDENCE_REFUSED, 2, true, false), HF_VERDICT_REFUSED_AGAIN);
 }
 
 TEST(a_repeatable_call_is_sent_again_although_dispatched_but_under_the_same_cap)
 {
-    CHECK(verdict(HF_EVIDENCE_DISPATCHED, 1, true, true) == HF_VERDICT_RESEND);
-    CHECK(verdict(HF_EVIDENCE_DISPATCHED, 2, true, true) == HF_VERDICT_UNKNOWN);
-    CHECK(verdict(HF_EVIDENCE_UNREAD, 1, false, true) == HF_VERDICT_RESEND);
-    CHECK(verdict(HF_EVIDENCE_UNREAD, 3, false, true) == HF_VERDICT_DIES_ON_IT);
+    CHECK_EQ(verdict(HF_EVIDENCE_DISPATCHED, 1, true, true), HF_VERDICT_RESEND);
+    CHECK_EQ(verdict(HF_EVIDENCE_DISPATCHED, 2, true, true), HF_VERDICT_UNKNOWN);
+    CHECK_EQ(verdict(HF_EVIDENCE_UNREAD, 1, false, true), HF_VERDICT_RESEND);
+    CHECK_EQ(verdict(HF_EVIDENCE_UNREAD, 3, false, true), HF_VERDICT_DIES_ON_IT);
 }
 
 /* ---- HTTP: what one exchange proved ---- */
@@ -207,8 +207,8 @@ TEST(every_status_with_every_fact_beside_it_is_judged_as_the_design_says)
         for (int sent = HF_SENT_NOTHING; sent <= HF_SENT_WHOLE; sent++)
             for (int facts = 0; facts < 4; facts++) {
                 const bool had_session = facts & 1, vouched = facts & 2;
-                CHECK(http((enum hf_sent)sent, status, had_session, vouched) ==
-                      by_design((enum hf_sent)sent, status, had_session, vouched));
+                CHECK_EQ(http((enum hf_sent)sent, status, had_session, vouched),
+                         by_design((enum hf_sent)sent, status, had_session, vouched));
             }
 }
 
@@ -229,9 +229,9 @@ TEST(a_status_whose_body_cannot_be_read_to_its_end_proves_nothing_whoever_vouche
 TEST(an_error_to_nobody_with_a_good_status_is_in_doubt_where_a_session_was_sent)
 {
     struct hf_http_facts facts = { .sent = HF_SENT_WHOLE, .status = 200, .is_to_nobody = true };
-    CHECK(hf_http_verdict(facts) == HF_HTTP_DISPATCHED);
+    CHECK_EQ(hf_http_verdict(facts), HF_HTTP_DISPATCHED);
     facts.had_session = true;
-    CHECK(hf_http_verdict(facts) == HF_HTTP_DOUBTED);
+    CHECK_EQ(hf_http_verdict(facts), HF_HTTP_DOUBTED);
 }
 
 TEST(only_400_404_and_405_may_be_about_the_era)
@@ -241,7 +241,7 @@ TEST(only_400_404_and_405_may_be_about_the_era)
                                              .status = status,
                                              .may_be_of_era = true };
         const bool is_of_era = status == 400 || status == 404 || status == 405;
-        CHECK((hf_http_verdict(facts) == HF_HTTP_DOUBTED) == (is_of_era || status == 401));
+        CHECK_EQ(hf_http_verdict(facts) == HF_HTTP_DOUBTED, is_of_era || status == 401);
     }
 }
 
@@ -250,19 +250,19 @@ TEST(no_5xx_and_no_success_proves_anything_unless_the_operator_vouches)
     for (int status = 200; status < STATUS_END; status++) {
         if (status >= 300 && status < 500)
             continue;
-        CHECK(http(HF_SENT_WHOLE, status, true, false) == HF_HTTP_DISPATCHED);
-        CHECK(http(HF_SENT_NOTHING, status, false, false) == HF_HTTP_DISPATCHED);
-        CHECK(http(HF_SENT_WHOLE, status, true, true) ==
-              (status < 300 ? HF_HTTP_DISPATCHED : HF_HTTP_REFUSED));
+        CHECK_EQ(http(HF_SENT_WHOLE, status, true, false), HF_HTTP_DISPATCHED);
+        CHECK_EQ(http(HF_SENT_NOTHING, status, false, false), HF_HTTP_DISPATCHED);
+        CHECK_EQ(http(HF_SENT_WHOLE, status, true, true),
+                 status < 300 ? HF_HTTP_DISPATCHED : HF_HTTP_REFUSED);
     }
 }
 
 TEST(a_404_says_something_of_a_session_only_where_there_was_one)
 {
-    CHECK(http(HF_SENT_WHOLE, 404, true, false) == HF_HTTP_DOUBTED);
-    CHECK(http(HF_SENT_WHOLE, 404, false, false) == HF_HTTP_REJECTED_LATE);
-    CHECK(http(HF_SENT_WHOLE, 403, true, false) == HF_HTTP_DOUBTED);
-    CHECK(http(HF_SENT_WHOLE, 403, false, false) == HF_HTTP_REJECTED_LATE);
+    CHECK_EQ(http(HF_SENT_WHOLE, 404, true, false), HF_HTTP_DOUBTED);
+    CHECK_EQ(http(HF_SENT_WHOLE, 404, false, false), HF_HTTP_REJECTED_LATE);
+    CHECK_EQ(http(HF_SENT_WHOLE, 403, true, false), HF_HTTP_DOUBTED);
+    CHECK_EQ(http(HF_SENT_WHOLE, 403, false, false), HF_HTTP_REJECTED_LATE);
 }
 
 TEST(only_three_statuses_and_anybodys_401_are_known_to_come_before_anything_ran)
@@ -270,9 +270,8 @@ TEST(only_three_statuses_and_anybodys_401_are_known_to_come_before_anything_ran)
     static const int before_it_ran[] = { 405, 413, 415, 0 };
     for (int status = 400; status < 500; status++) {
         const bool is_before = is_one_of(status, before_it_ran);
-        CHECK((hf_http_rejection(status, false) == HF_HTTP_REJECTED) == is_before);
-        CHECK((hf_http_rejection(status, true) == HF_HTTP_REJECTED) ==
-              (is_before || status == 401));
+        CHECK_EQ(hf_http_rejection(status, false) == HF_HTTP_REJECTED, is_before);
+        CHECK_EQ(hf_http_rejection(status, true) == HF_HTTP_REJECTED, is_before || status == 401);
     }
 }
 
@@ -280,5 +279,5 @@ TEST(evidence_is_called_by_the_names_of_the_design)
 {
     static const char *const names[] = { "unsent", "partial", "unread", "refused", "dispatched" };
     for (int i = 0; i < HF_EVIDENCE_COUNT; i++)
-        CHECK(strcmp(hf_evidence_name((enum hf_evidence)i), names[i]) == 0);
+        CHECK_STR(hf_evidence_name((enum hf_evidence)i), names[i]);
 }

@@ -48,10 +48,10 @@ TEST(a_process_that_sleeps_or_has_stopped_may_be_written_to)
     const pid_t pid = start_sleeper();
     const int fd = hf_fate_open(pid);
     REQUIRE(fd >= 0);
-    CHECK(hf_fate_look(fd) == HF_FATE_NONE);
-    CHECK(kill(pid, SIGSTOP) == 0);
-    CHECK(waitpid(pid, NULL, WUNTRACED) == pid);
-    CHECK(hf_fate_look(fd) == HF_FATE_NONE);
+    CHECK_EQ(hf_fate_look(fd), HF_FATE_NONE);
+    CHECK_EQ(kill(pid, SIGSTOP), 0);
+    CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
+    CHECK_EQ(hf_fate_look(fd), HF_FATE_NONE);
     end(pid, fd);
 }
 
@@ -61,13 +61,13 @@ TEST(a_process_that_is_dead_is_dying_whether_or_not_it_was_reaped)
     const int fd = hf_fate_open(pid);
     siginfo_t info;
     REQUIRE(fd >= 0);
-    CHECK(kill(pid, SIGKILL) == 0);
-    CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
-    CHECK(hf_fate_look(fd) == HF_FATE_DYING);
-    CHECK(waitpid(pid, NULL, 0) == pid);
-    CHECK(hf_fate_look(fd) == HF_FATE_DYING);
+    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    CHECK_EQ(hf_fate_look(fd), HF_FATE_DYING);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+    CHECK_EQ(hf_fate_look(fd), HF_FATE_DYING);
     (void)close(fd);
-    CHECK(hf_fate_open(pid) == -1);
+    CHECK_EQ(hf_fate_open(pid), -1);
 }
 
 TEST(a_stop_that_is_on_its_way_is_seen_before_it_is_taken_and_gone_when_it_has_been)
@@ -78,10 +78,10 @@ TEST(a_stop_that_is_on_its_way_is_seen_before_it_is_taken_and_gone_when_it_has_b
     const pid_t pid = start_one_that_cannot_be_stopped_yet(gate[0], news[1]);
     const int fd = hf_fate_open(pid);
     REQUIRE(fd >= 0);
-    CHECK(read(news[0], &byte, 1) == 1);
-    CHECK(kill(pid, SIGSTOP) == 0);
-    CHECK(hf_fate_look(fd) == HF_FATE_STOPPING);
-    CHECK(write(gate[1], "x", 1) == 1);
+    CHECK_EQ(read(news[0], &byte, 1), 1);
+    CHECK_EQ(kill(pid, SIGSTOP), 0);
+    CHECK_EQ(hf_fate_look(fd), HF_FATE_STOPPING);
+    CHECK_EQ(write(gate[1], "x", 1), 1);
     wait_until(fd, HF_FATE_NONE);
     end(pid, fd);
     for (int i = 0; i < 2; i++) {

@@ -2,23 +2,31 @@
  * in: held, and released in every way there is. */
 #include "front_fixture.h"
 
-struct asked { /* what an authorizer was asked, and what it says at once */
+static struct { /* what an authorizer was asked, and what it says at once */
     unsigned count;
     uint64_t ticket; /* of the last one */
     bool has_token;
     char path[32];
     enum hf_admission says;
-};
+} asked;
 
 static enum hf_admission note(void *context, const struct hf_http_request *request,
                               const struct hf_token *token, uint64_t ticket)
 {
-    struct asked *asked = context;
-    asked->count++;
-    asked->ticket = ticket;
-    asked->has_token = token != NULL;
-    (void)snprintf(asked->path, sizeof asked->path, "%.*s", HF_FMT(request->path));
-    return asked->says;
+    (void)context;
+    asked.count++;
+    asked.ticket = ticket;
+    asked.has_token = token != NULL;
+    (void)snprintf(asked.path, sizeof asked.path, "%.*s", HF_FMT(request->path));
+    return asked.says;
+}
+
+static struct front *front_asking(enum hf_admission says)
+{
+    static const struct hf_authorizer authorizer = { note, NULL };
+    memset(&asked, 0, sizeof asked);
+    asked.says = says;
+    return front_new_asking(&authorizer);
 }
 
 static struct hf_access *access_of(struct hf_span token)
@@ -43,38 +51,30 @@ static struct trip *initialize(struct front *f, const char *headers)
 
 TEST(a_request_is_held_until_it_is_admitted_and_then_answered_as_if_it_had_just_come)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
+    struct front *f = front_asking(HF_UNDECIDED);
     struct trip *x = initialize(f, "");
     CHECK(x->status == 0 && asked.count == 1 && strcmp(asked.path, "/mcp/s") == 0);
     pass(f, 60000);
-    CHECK(x->status == 0);
+    CHECK_EQ(x->status, 0);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
     pass(f, 0);
     CHECK(x->status == 200 && header_of(x, "Mcp-Session-Id").p && asked.count == 1);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED); /* it was decided */
     pass(f, 0);
-    CHECK(x->status == 200);
-    front_end(f);
+    CHECK_EQ(x->status, 200);
 }
 
 TEST(what_is_decided_at_once_is_not_held)
 {
-    struct asked asked = { .says = HF_ADMITTED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
-    CHECK(initialize(f, "")->status == 200);
+    struct front *f = front_asking(HF_ADMITTED);
+    CHECK_EQ(initialize(f, "")->status, 200);
     asked.says = HF_WRONG_TOKEN;
     CHECK(initialize(f, "")->status == 401 && asked.count == 2);
-    front_end(f);
 }
 
 TEST(a_request_that_is_refused_later_is_told_so_and_each_is_decided_for_itself)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
+    struct front *f = front_asking(HF_UNDECIDED);
     struct trip *first = initialize(f, "");
     const uint64_t ticket = asked.ticket;
     struct trip *second = initialize(f, "");
@@ -85,28 +85,22 @@ TEST(a_request_that_is_refused_later_is_told_so_and_each_is_decided_for_itself)
     CHECK(hf_span_starts(header_of(second, "WWW-Authenticate"), HF_SPAN("Bearer")));
     hf_http_front_decide(f->http, ticket, HF_ADMITTED);
     pass(f, 0);
-    CHECK(first->status == 200);
-    front_end(f);
+    CHECK_EQ(first->status, 200);
 }
 
 TEST(a_client_that_leaves_while_it_waits_is_forgotten_and_the_decision_about_it_is_too)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
+    struct front *f = front_asking(HF_UNDECIDED);
     struct trip *x = initialize(f, "");
     leave(f, x);
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
     pass(f, 0);
-    CHECK(x->status == 0);
-    front_end(f);
+    CHECK_EQ(x->status, 0);
 }
 
 TEST(a_token_that_is_gone_when_the_decision_comes_does_not_come_in)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
+    struct front *f = front_asking(HF_UNDECIDED);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("old"))));
     CHECK(initialize(f, "")->status == 401 && asked.count == 0); /* our own rules come first */
     struct trip *x = initialize(f, "Authorization: Bearer old\r\n");
@@ -114,16 +108,13 @@ TEST(a_token_that_is_gone_when_the_decision_comes_does_not_come_in)
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("new"))));
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
     pass(f, 0);
-    CHECK(x->status == 401);
-    front_end(f);
+    CHECK_EQ(x->status, 401);
 }
 
 TEST(nobody_is_asked_about_what_anybody_may_see_and_about_metrics_only_from_elsewhere)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
-    CHECK(ask(f, "GET", "/healthz", "", "")->status == 200);
+    struct front *f = front_asking(HF_UNDECIDED);
+    CHECK_EQ(ask(f, "GET", "/healthz", "", "")->status, 200);
     CHECK(ask(f, "GET", "/metrics", "", "")->status == 200 && asked.count == 0);
     front_be_remote(f);
     struct trip *x = ask(f, "GET", "/metrics", "", "");
@@ -131,14 +122,10 @@ TEST(nobody_is_asked_about_what_anybody_may_see_and_about_metrics_only_from_else
     hf_http_front_decide(f->http, asked.ticket, HF_ADMITTED);
     pass(f, 0);
     CHECK(x->status == 200 && has(x, "holdfast_sessions") > 0);
-    front_end(f);
 }
 
 TEST(a_front_may_end_while_requests_wait)
 {
-    struct asked asked = { .says = HF_UNDECIDED };
-    const struct hf_authorizer authorizer = { note, &asked };
-    struct front *f = front_new_asking(&authorizer);
+    struct front *f = front_asking(HF_UNDECIDED);
     CHECK(initialize(f, "")->status == 0 && initialize(f, "")->status == 0);
-    front_end(f);
 }

@@ -41,8 +41,7 @@ TEST(a_question_that_exactly_one_answer_brought_along_fits_is_answered_with_it)
     CHECK(was_told(s.first, "\"id\":\"q\",\"result\":{\"action\":\"accept\",\"content\":{\"name\":"
                             "\"Ann\"}}"));
     advance(s.w, 1000);
-    CHECK(answers_to(modern, 5) == 0); /* nobody had to be asked: the call goes on */
-    world_end(s.w);
+    CHECK_EQ(answers_to(modern, 5), 0); /* nobody had to be asked: the call goes on */
 }
 
 TEST(an_answer_brought_along_is_used_once_and_the_same_question_again_goes_to_the_client)
@@ -54,7 +53,6 @@ TEST(an_answer_brought_along_is_used_once_and_the_same_question_again_goes_to_th
     settle(s.w);
     advance(s.w, 1000);
     CHECK(answers_to(modern, 5) == 1 && span_has(answer_to(modern, 5)->msg.text, "input_required"));
-    world_end(s.w);
 }
 
 TEST(where_no_answer_or_more_than_one_fits_the_client_is_asked)

@@ -17,7 +17,7 @@ TEST(trailers_have_a_bound)
     }
     CHECK(status == HF_CHUNK_BAD && lines > 100 && lines < 1000);
     bytes = HF_SPAN("\r\n\r\n");
-    CHECK(hf_chunks_next(&chunks, &bytes, &data) == HF_CHUNK_BAD); /* for good */
+    CHECK_EQ(hf_chunks_next(&chunks, &bytes, &data), HF_CHUNK_BAD); /* for good */
 }
 
 TEST(nothing_is_taken_from_behind_the_last_chunk)
@@ -37,5 +37,5 @@ TEST(a_chunk_may_be_larger_than_32_bits_say)
     struct hf_span bytes = HF_SPAN("fFfFfFfFfFfFfFf\r\nxyz"), data;
     hf_chunks_init(&chunks);
     CHECK(hf_chunks_next(&chunks, &bytes, &data) == HF_CHUNK_MORE && hf_span_is(data, "xyz"));
-    CHECK(chunks.left == 0xfffffffffffffffu - 3);
+    CHECK_EQ(chunks.left, 0xfffffffffffffffu - 3);
 }

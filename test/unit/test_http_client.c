@@ -18,23 +18,16 @@ static void echo(struct talk *talk)
 TEST(a_request_is_answered_and_its_events_come_in_order)
 {
     for (int is_tls = 0; is_tls < 2; is_tls++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, echo, is_tls);
-        struct hf_peer *peer = world_peer(&w, spec_of(&s));
-        got_init(&got, &w);
-        go(&got, peer, &s, "/mcp", "{\"id\":1}");
-        wait_over(&got);
-        CHECK(strcmp(got.log, "sending head bytes over") == 0);
-        CHECK(got.status == 200 && got.end_status == 200 && got.is_whole);
-        CHECK(got.sent == HF_SENT_WHOLE && got.why[0] == '\0');
-        CHECK(strcmp(got.type, "text/x") == 0);
-        CHECK(hf_span_is(hf_buf_span(&got.body), "{\"id\":1}"));
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 1 && s.connections == 1);
+        struct meeting m;
+        meet(&m, echo, is_tls);
+        fetch(&m, "/mcp", "{\"id\":1}");
+        CHECK_STR(m.got.log, "sending head bytes over");
+        CHECK(m.got.status == 200 && m.got.end_status == 200 && m.got.is_whole);
+        CHECK(m.got.sent == HF_SENT_WHOLE && m.got.why[0] == '\0');
+        CHECK_STR(m.got.type, "text/x");
+        CHECK_SPAN(hf_buf_span(&m.got.body), "{\"id\":1}");
+        part(&m);
+        CHECK(m.s.delivered == 1 && m.s.connections == 1);
     }
 }
 
@@ -84,30 +77,24 @@ TEST(headers_verbs_and_bodies_go_out_as_they_were_given)
         CHECK(!strstr(got.body.p, cases[i].has_not));
         got_done(&got);
     }
-    CHECK(s.connections == 1); /* kept alive */
+    CHECK_EQ(s.connections, 1); /* kept alive */
     world_close(&w, &s);
 }
 
 TEST(a_header_with_a_line_break_in_it_is_never_sent)
 {
-    struct server s;
-    struct world w;
-    struct got got;
-    world_open(&w);
-    server_start(&s, show_head, false);
-    struct hf_peer *peer = world_peer(&w, plain_spec);
+    struct meeting m;
+    meet(&m, show_head, false);
     char url[128];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/", s.port);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", m.s.port);
     const char *headers[] = { "X-A: b\r\nX-Smuggled: yes", NULL };
     const struct hf_fetch_spec spec = { HF_VERB_GET, url, headers, NULL, 0, false };
-    got_init(&got, &w);
-    go_spec(&got, peer, &spec);
-    wait_over(&got);
-    CHECK(strcmp(got.log, "over") == 0 && got.sent == HF_SENT_NOTHING);
-    CHECK(strstr(got.why, "line break") && !strstr(got.why, "Smuggled"));
-    got_done(&got);
-    world_close(&w, &s);
-    CHECK(s.delivered == 0);
+    go_spec(&m.got, m.peer, &spec);
+    wait_over(&m.got);
+    CHECK(strcmp(m.got.log, "over") == 0 && m.got.sent == HF_SENT_NOTHING);
+    CHECK(strstr(m.got.why, "line break") && !strstr(m.got.why, "Smuggled"));
+    part(&m);
+    CHECK_EQ(m.s.delivered, 0);
 }
 
 static void drip(struct talk *talk)
@@ -130,24 +117,18 @@ static void drip(struct talk *talk)
 TEST(bytes_of_a_stream_come_as_they_arrive)
 {
     for (int is_tls = 0; is_tls < 2; is_tls++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, drip, is_tls);
-        struct hf_peer *peer = world_peer(&w, spec_of(&s));
-        got_init(&got, &w);
-        go(&got, peer, &s, "/", NULL);
+        struct meeting m;
+        meet(&m, drip, is_tls);
+        go(&m.got, m.peer, &m.s, "/", NULL);
         for (size_t n = 1; n <= 3; n++) {
-            sem_post(&s.go);
-            wait_bytes(&got, n * 9);
-            CHECK(hf_buf_len(&got.body) == n * 9 && !got.is_over);
+            sem_post(&m.s.go);
+            wait_bytes(&m.got, n * 9);
+            CHECK(hf_buf_len(&m.got.body) == n * 9 && !m.got.is_over);
         }
-        sem_post(&s.go);
-        wait_over(&got);
-        CHECK(got.is_whole && strcmp(got.log, "sending head bytes over") == 0);
-        got_done(&got);
-        world_close(&w, &s);
+        sem_post(&m.s.go);
+        wait_over(&m.got);
+        CHECK(m.got.is_whole && strcmp(m.got.log, "sending head bytes over") == 0);
+        part(&m);
     }
 }
 
@@ -160,18 +141,12 @@ static void early_hints(struct talk *talk)
 
 TEST(an_informational_head_is_not_the_answer)
 {
-    struct server s;
-    struct world w;
-    struct got got;
-    world_open(&w);
-    server_start(&s, early_hints, false);
-    got_init(&got, &w);
-    go(&got, world_peer(&w, plain_spec), &s, "/", NULL);
-    wait_over(&got);
-    CHECK(got.status == 404 && got.is_whole && got.type[0] == '\0');
-    CHECK(strcmp(got.log, "sending head bytes over") == 0);
-    got_done(&got);
-    world_close(&w, &s);
+    struct meeting m;
+    meet(&m, early_hints, false);
+    fetch(&m, "/", NULL);
+    CHECK(m.got.status == 404 && m.got.is_whole && m.got.type[0] == '\0');
+    CHECK_STR(m.got.log, "sending head bytes over");
+    part(&m);
 }
 
 static void redirect(struct talk *talk)
@@ -183,19 +158,13 @@ static void redirect(struct talk *talk)
 
 TEST(a_redirect_is_told_and_not_followed)
 {
-    struct server s;
-    struct world w;
-    struct got got;
-    world_open(&w);
-    server_start(&s, redirect, false);
-    got_init(&got, &w);
-    go(&got, world_peer(&w, plain_spec), &s, "/", "{}");
-    wait_over(&got);
-    CHECK(got.status == 307 && got.is_whole);
-    CHECK(strcmp(got.log, "sending head over") == 0);
-    got_done(&got);
-    world_close(&w, &s);
-    CHECK(s.delivered == 1);
+    struct meeting m;
+    meet(&m, redirect, false);
+    fetch(&m, "/", "{}");
+    CHECK(m.got.status == 307 && m.got.is_whole);
+    CHECK_STR(m.got.log, "sending head over");
+    part(&m);
+    CHECK_EQ(m.s.delivered, 1);
 }
 
 static void endless_head(struct talk *talk)
@@ -209,18 +178,12 @@ static void endless_head(struct talk *talk)
 
 TEST(a_head_without_end_ends_the_fetch)
 {
-    struct server s;
-    struct world w;
-    struct got got;
-    world_open(&w);
-    server_start(&s, endless_head, false);
-    got_init(&got, &w);
-    go(&got, world_peer(&w, plain_spec), &s, "/", "{}");
-    wait_over(&got);
-    CHECK(got.end_status == 0 && !got.is_whole && got.sent == HF_SENT_WHOLE);
-    CHECK(strstr(got.why, "too large"));
-    got_done(&got);
-    world_close(&w, &s);
+    struct meeting m;
+    meet(&m, endless_head, false);
+    fetch(&m, "/", "{}");
+    CHECK(m.got.end_status == 0 && !m.got.is_whole && m.got.sent == HF_SENT_WHOLE);
+    CHECK(strstr(m.got.why, "too large"));
+    part(&m);
 }
 
 /* --- connections --- */
@@ -249,12 +212,12 @@ TEST(cookies_stay_with_their_peer)
         got_init(&got, &w);
         go(&got, peers[steps[i].peer], &s, "/", NULL);
         wait_over(&got);
-        CHECK(hf_span_is(hf_buf_span(&got.body), steps[i].answer));
+        CHECK_SPAN(hf_buf_span(&got.body), steps[i].answer);
         got_done(&got);
     }
     hf_peer_free(peers[0]);
     world_close(&w, &s);
-    CHECK(s.connections == 2); /* and so do connections */
+    CHECK_EQ(s.connections, 2); /* and so do connections */
 }
 
 TEST(cookies_are_shared_by_fetches_that_run_at_the_same_time)
@@ -274,8 +237,8 @@ TEST(cookies_are_shared_by_fetches_that_run_at_the_same_time)
     go(&b, peer, &s, "/", NULL);
     wait_over(&a);
     wait_over(&b);
-    CHECK(hf_span_is(hf_buf_span(&a.body), "yes"));
-    CHECK(hf_span_is(hf_buf_span(&b.body), "yes"));
+    CHECK_SPAN(hf_buf_span(&a.body), "yes");
+    CHECK_SPAN(hf_buf_span(&b.body), "yes");
     got_done(&first);
     got_done(&a);
     got_done(&b);
@@ -309,7 +272,7 @@ TEST(a_connection_idle_for_longer_than_asked_is_not_used_again)
             got_done(&got);
         }
         world_close(&w, &s);
-        CHECK(s.delivered == 2);
+        CHECK_EQ(s.delivered, 2);
     }
 }
 
@@ -365,19 +328,13 @@ TEST(a_body_of_64_mib_goes_out_and_comes_back_whole)
         text[i] = (char)('a' + i % 23);
     text[SIZE] = '\0';
     for (int is_tls = 0; is_tls < 2; is_tls++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, echo, is_tls);
-        got_init(&got, &w);
-        go(&got, world_peer(&w, spec_of(&s)), &s, "/", text);
-        wait_over(&got);
-        CHECK(got.is_whole && got.sent == HF_SENT_WHOLE);
-        CHECK(hf_span_eq(hf_buf_span(&got.body), (struct hf_span) { text, SIZE }));
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 1);
+        struct meeting m;
+        meet(&m, echo, is_tls);
+        fetch(&m, "/", text);
+        CHECK(m.got.is_whole && m.got.sent == HF_SENT_WHOLE);
+        CHECK(hf_span_eq(hf_buf_span(&m.got.body), (struct hf_span) { text, SIZE }));
+        part(&m);
+        CHECK_EQ(m.s.delivered, 1);
     }
     free(text);
 }
@@ -433,19 +390,14 @@ static void stream_for_ever(struct talk *talk)
 TEST(an_abort_is_seen_by_the_server_and_nothing_is_told_any_more)
 {
     for (int is_tls = 0; is_tls < 2; is_tls++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, stream_for_ever, is_tls);
-        got_init(&got, &w);
-        go(&got, world_peer(&w, spec_of(&s)), &s, "/", "{}");
-        wait_bytes(&got, 2);
-        hf_fetch_abort(got.fetch);
-        wait_told(&w, &s);
-        CHECK(strcmp(got.log, "sending head bytes") == 0);
-        got_done(&got);
-        world_close(&w, &s);
+        struct meeting m;
+        meet(&m, stream_for_ever, is_tls);
+        go(&m.got, m.peer, &m.s, "/", "{}");
+        wait_bytes(&m.got, 2);
+        hf_fetch_abort(m.got.fetch);
+        wait_told(&m.w, &m.s);
+        CHECK_STR(m.got.log, "sending head bytes");
+        part(&m);
     }
 }
 
@@ -513,7 +465,7 @@ TEST(everything_may_be_freed_inside_any_event)
         while (got.fetch && !w.is_late)
             hf_loop_step(w.loop, true);
         hf_loop_step(w.loop, false);
-        CHECK(strcmp(got.log + strlen(got.log) - strlen(plan[0]), plan[0]) == 0);
+        CHECK_STR(got.log + strlen(got.log) - strlen(plan[0]), plan[0]);
         got_done(&got);
         got_done(&idle);
         world_close(&w, &s);
@@ -558,7 +510,7 @@ TEST(a_fetch_may_be_started_inside_any_event)
         got_done(&got);
         got_done(&another.got);
         world_close(&w, &s);
-        CHECK(s.delivered == 2);
+        CHECK_EQ(s.delivered, 2);
     }
 }
 
@@ -581,5 +533,5 @@ TEST(a_peer_that_is_freed_hangs_up_at_once)
     got_done(&a);
     got_done(&b);
     world_close(&w, &s);
-    CHECK(s.connections == 1);
+    CHECK_EQ(s.connections, 1);
 }

@@ -9,14 +9,6 @@
 #include <unistd.h>
 #include "unit/http_fixture.h"
 
-/* One fetch with a body, on a fresh connection. */
-static void fetch_once(struct got *got, struct world *w, struct server *s, const char *body)
-{
-    got_init(got, w);
-    go(got, world_peer(w, spec_of(s)), s, "/", body);
-    wait_over(got);
-}
-
 static bool is_why(const struct got *got, const char *part)
 {
     if (!strstr(got->why, part))
@@ -28,18 +20,14 @@ static bool is_why(const struct got *got, const char *part)
 
 TEST(a_refused_connection_sends_nothing)
 {
-    struct server s;
-    struct world w;
-    struct got got;
-    world_open(&w);
-    server_start(&s, NULL, false);
-    close(s.listener);
-    s.listener = dup(s.told); /* something to close */
-    fetch_once(&got, &w, &s, "{}");
-    CHECK(got.sent == HF_SENT_NOTHING && got.end_status == 0 && !got.is_whole);
-    CHECK(strcmp(got.log, "over") == 0 && is_why(&got, "connection refused"));
-    got_done(&got);
-    world_close(&w, &s);
+    struct meeting m;
+    meet(&m, NULL, false);
+    close(m.s.listener);
+    m.s.listener = dup(m.s.told); /* something to close */
+    fetch(&m, "/", "{}");
+    CHECK(m.got.sent == HF_SENT_NOTHING && m.got.end_status == 0 && !m.got.is_whole);
+    CHECK(strcmp(m.got.log, "over") == 0 && is_why(&m.got, "connection refused"));
+    part(&m);
 }
 
 TEST(a_name_that_cannot_be_resolved_sends_nothing)
@@ -102,7 +90,7 @@ TEST(a_server_whose_certificate_is_not_trusted_gets_nothing)
         got_done(&got);
     }
     world_close(&w, &s);
-    CHECK(s.delivered == 0);
+    CHECK_EQ(s.delivered, 0);
 }
 
 static void hang_up(struct talk *talk)
@@ -120,23 +108,18 @@ static void say_nothing(struct talk *talk)
 /* The client speaks TLS, the server does not. */
 static void fetch_over_half_tls(on_talk *serve, uint32_t connect_ms, const char *why)
 {
-    struct server s;
-    struct world w;
-    struct got got;
     char url[64];
-    world_open(&w);
-    server_start(&s, serve, false);
+    struct meeting m;
+    meet(&m, serve, false);
     struct hf_peer_spec spec = plain_spec;
     spec.connect_ms = connect_ms;
-    snprintf(url, sizeof url, "https://127.0.0.1:%d/", s.port);
-    got_init(&got, &w);
-    go(&got, world_peer(&w, spec), &s, url, "{}");
-    wait_over(&got);
-    CHECK(got.sent == HF_SENT_NOTHING && strcmp(got.log, "over") == 0);
-    CHECK(is_why(&got, why));
-    got_done(&got);
-    world_close(&w, &s);
-    CHECK(s.delivered == 0);
+    snprintf(url, sizeof url, "https://127.0.0.1:%d/", m.s.port);
+    go(&m.got, world_peer(&m.w, spec), &m.s, url, "{}");
+    wait_over(&m.got);
+    CHECK(m.got.sent == HF_SENT_NOTHING && strcmp(m.got.log, "over") == 0);
+    CHECK(is_why(&m.got, why));
+    part(&m);
+    CHECK_EQ(m.s.delivered, 0);
 }
 
 TEST(a_handshake_that_fails_or_never_ends_sends_nothing)
@@ -178,12 +161,12 @@ TEST(a_connection_given_up_half_way_sends_nothing_and_leaves_nothing_behind)
             hf_loop_step(w.loop, true);
             hf_loop_step(w.loop, false);
             hf_fetch_abort(got.fetch);
-            CHECK(got.log[0] == '\0');
+            CHECK_EQ(got.log[0], '\0');
         } else {
             wait_over(&got);
             CHECK(got.sent == HF_SENT_NOTHING && is_why(&got, "took too long"));
         }
-        CHECK(open_fds() == fds_before);
+        CHECK_EQ(open_fds(), fds_before);
         got_done(&got);
         close(fds[0]);
         close(fds[1]);
@@ -199,22 +182,17 @@ static void refuse_tunnel(struct talk *talk)
 
 TEST(a_proxy_that_makes_no_tunnel_gets_nothing_of_the_request)
 {
-    struct server s;
-    struct world w;
-    struct got got;
     char proxy[64];
-    world_open(&w);
-    server_start(&s, refuse_tunnel, false);
-    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", s.port);
+    struct meeting m;
+    meet(&m, refuse_tunnel, false);
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", m.s.port);
     struct hf_peer_spec spec = plain_spec;
     spec.proxy = proxy;
-    got_init(&got, &w);
-    go(&got, world_peer(&w, spec), &s, "https://holdfast.invalid/", "{}");
-    wait_over(&got);
-    CHECK(got.sent == HF_SENT_NOTHING && got.end_status == 0);
-    CHECK(strcmp(got.log, "over") == 0);
-    got_done(&got);
-    world_close(&w, &s);
+    go(&m.got, world_peer(&m.w, spec), &m.s, "https://holdfast.invalid/", "{}");
+    wait_over(&m.got);
+    CHECK(m.got.sent == HF_SENT_NOTHING && m.got.end_status == 0);
+    CHECK_STR(m.got.log, "over");
+    part(&m);
 }
 
 /* --- everything was sent, and nobody answered --- */
@@ -234,17 +212,13 @@ TEST(a_server_that_reads_and_closes_was_given_it_once)
 {
     on_talk *const ways[] = { read_and_close, read_and_reset };
     for (int i = 0; i < 4; i++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, ways[i % 2], i / 2);
-        fetch_once(&got, &w, &s, "{}");
-        CHECK(got.sent == HF_SENT_WHOLE && got.end_status == 0 && !got.is_whole);
-        CHECK(strcmp(got.log, "sending over") == 0 && got.why[0]);
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 1);
+        struct meeting m;
+        meet(&m, ways[i % 2], i / 2);
+        fetch(&m, "/", "{}");
+        CHECK(m.got.sent == HF_SENT_WHOLE && m.got.end_status == 0 && !m.got.is_whole);
+        CHECK(strcmp(m.got.log, "sending over") == 0 && m.got.why[0]);
+        part(&m);
+        CHECK_EQ(m.s.delivered, 1);
     }
 }
 
@@ -295,7 +269,7 @@ TEST(a_server_that_reads_and_closes_a_used_connection_was_given_it_once)
         got_done(&first);
         got_done(&second);
         world_close(&w, &s);
-        CHECK(s.delivered == 2);
+        CHECK_EQ(s.delivered, 2);
     }
 }
 
@@ -321,7 +295,7 @@ TEST(what_may_repeat_is_sent_once_more_when_a_used_connection_dies_under_it)
             go_spec(&got, peer, &spec);
             wait_over(&got);
             CHECK(got.is_whole && got.sent == HF_SENT_WHOLE);
-            CHECK(strcmp(got.log, "sending head bytes over") == 0);
+            CHECK_STR(got.log, "sending head bytes over");
             got_done(&got);
             CHECK(s.connections == connections[n] && s.delivered == delivered[n]);
         }
@@ -368,7 +342,7 @@ TEST(a_connection_that_died_while_idle_costs_no_request)
             if (n == 1)
                 wait_told_asleep(&s);
             CHECK(got.is_whole && got.sent == HF_SENT_WHOLE);
-            CHECK(strcmp(got.log, "sending head bytes over") == 0);
+            CHECK_STR(got.log, "sending head bytes over");
             got_done(&got);
         }
         world_close(&w, &s);
@@ -402,21 +376,16 @@ TEST(a_body_that_was_not_taken_whole_was_sent_in_part)
 {
     char *body = large_body();
     for (int is_tls = 0; is_tls < 2; is_tls++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, never_read, is_tls);
-        got_init(&got, &w);
-        go(&got, world_peer(&w, spec_of(&s)), &s, "/", body);
-        wait_told(&w, &s);
-        sem_post(&s.go);
-        wait_over(&got);
-        CHECK(got.sent == HF_SENT_PART && got.end_status == 0 && !got.is_whole);
-        CHECK(strcmp(got.log, "sending over") == 0 && got.why[0]);
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 0);
+        struct meeting m;
+        meet(&m, never_read, is_tls);
+        go(&m.got, m.peer, &m.s, "/", body);
+        wait_told(&m.w, &m.s);
+        sem_post(&m.s.go);
+        wait_over(&m.got);
+        CHECK(m.got.sent == HF_SENT_PART && m.got.end_status == 0 && !m.got.is_whole);
+        CHECK(strcmp(m.got.log, "sending over") == 0 && m.got.why[0]);
+        part(&m);
+        CHECK_EQ(m.s.delivered, 0);
     }
     free(body);
 }
@@ -446,22 +415,17 @@ TEST(an_answer_followed_by_a_reset_arrives_whole)
     char *body = large_body();
     const char *bodies[] = { "{}", body };
     for (int i = 0; i < 2; i++) {
-        struct server s;
-        struct world w;
-        struct got got;
-        world_open(&w);
-        server_start(&s, answer_at_once_and_reset, false);
-        got_init(&got, &w);
-        go(&got, world_peer(&w, plain_spec), &s, "/", bodies[i]);
-        while (!got.log[0] && !w.is_late)
-            hf_loop_step(w.loop, true);
-        sem_post(&s.go);
-        wait_told_asleep(&s);
-        wait_over(&got);
-        CHECK(got.status == 200 && got.is_whole && hf_buf_len(&got.body) == ANSWER);
-        CHECK(got.sent == (i ? HF_SENT_PART : HF_SENT_WHOLE));
-        got_done(&got);
-        world_close(&w, &s);
+        struct meeting m;
+        meet(&m, answer_at_once_and_reset, false);
+        go(&m.got, m.peer, &m.s, "/", bodies[i]);
+        while (!m.got.log[0] && !m.w.is_late)
+            hf_loop_step(m.w.loop, true);
+        sem_post(&m.s.go);
+        wait_told_asleep(&m.s);
+        wait_over(&m.got);
+        CHECK(m.got.status == 200 && m.got.is_whole && hf_buf_len(&m.got.body) == ANSWER);
+        CHECK_EQ(m.got.sent, i ? HF_SENT_PART : HF_SENT_WHOLE);
+        part(&m);
     }
     free(body);
 }
@@ -484,18 +448,14 @@ TEST(a_head_that_was_cut_is_no_answer)
                                         "HTTP",
                                         "HTTP/1.1 100 Continue\r\n\r\n" };
     for (size_t i = 0; i < 2 * sizeof cuts / sizeof *cuts; i++) {
-        struct server s;
-        struct world w;
-        struct got got;
         cut_text = cuts[i / 2];
-        world_open(&w);
-        server_start(&s, answer_cut, i % 2);
-        fetch_once(&got, &w, &s, "{}");
-        CHECK(got.end_status == 0 && !got.is_whole && got.sent == HF_SENT_WHOLE);
-        CHECK(strcmp(got.log, "sending over") == 0 && got.why[0]);
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 1);
+        struct meeting m;
+        meet(&m, answer_cut, i % 2);
+        fetch(&m, "/", "{}");
+        CHECK(m.got.end_status == 0 && !m.got.is_whole && m.got.sent == HF_SENT_WHOLE);
+        CHECK(strcmp(m.got.log, "sending over") == 0 && m.got.why[0]);
+        part(&m);
+        CHECK_EQ(m.s.delivered, 1);
     }
 }
 
@@ -512,18 +472,14 @@ TEST(a_body_that_was_cut_is_not_whole)
         { "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nhi", true },
     };
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        struct server s;
-        struct world w;
-        struct got got;
         cut_text = cuts[i].text;
-        world_open(&w);
-        server_start(&s, answer_cut, false);
-        fetch_once(&got, &w, &s, "{}");
-        CHECK(got.end_status == 200 && got.is_whole == cuts[i].is_whole);
-        CHECK(hf_span_is(hf_buf_span(&got.body), "hi") && got.sent == HF_SENT_WHOLE);
-        CHECK(!got.why[0] == cuts[i].is_whole);
-        got_done(&got);
-        world_close(&w, &s);
-        CHECK(s.delivered == 1);
+        struct meeting m;
+        meet(&m, answer_cut, false);
+        fetch(&m, "/", "{}");
+        CHECK(m.got.end_status == 200 && m.got.is_whole == cuts[i].is_whole);
+        CHECK(hf_span_is(hf_buf_span(&m.got.body), "hi") && m.got.sent == HF_SENT_WHOLE);
+        CHECK(!m.got.why[0] == cuts[i].is_whole);
+        part(&m);
+        CHECK_EQ(m.s.delivered, 1);
     }
 }

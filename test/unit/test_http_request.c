@@ -71,14 +71,14 @@ TEST(a_head_becomes_spans_and_a_query_is_no_part_of_the_path)
                                "X-Empty:\r\nX-Tilde-~_: y\r\ncontent-LENGTH: 12\r\n\r\n";
     struct hf_http_request request;
     const char *why = NULL;
-    REQUIRE(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why) == 0);
+    REQUIRE_EQ(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why), 0);
     CHECK(hf_span_is(request.method, "POST") && hf_span_is(request.target, "/mcp/a?b=c"));
     CHECK(hf_span_is(request.path, "/mcp/a") && request.head.minor == 1 &&
           request.head.header_count == 5);
-    CHECK(hf_span_is(hf_http_header(&request.head, HF_HTTP_ACCEPT),
-                     "application/json , text/event-stream"));
+    CHECK_SPAN(hf_http_header(&request.head, HF_HTTP_ACCEPT),
+               "application/json , text/event-stream");
     CHECK(hf_http_header_named(&request.head, HF_SPAN("x-empty")).p);
-    CHECK(hf_http_header_named(&request.head, HF_SPAN("x-empty")).n == 0);
+    CHECK_EQ(hf_http_header_named(&request.head, HF_SPAN("x-empty")).n, 0);
     CHECK(!hf_http_header_named(&request.head, HF_SPAN("x-none")).p);
     CHECK(hf_http_header_named(&request.head, HF_SPAN("x-tilde-~_")).p);
     CHECK(!hf_http_header_named(&request.head, HF_SPAN("x-tilde-^_"))
@@ -93,10 +93,10 @@ TEST(a_header_that_comes_twice_is_counted_and_has_no_single_value)
     static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\nOrigin: x\r\noRIGIN: y\r\n\r\n";
     struct hf_http_request request;
     const char *why;
-    REQUIRE(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why) == 0);
+    REQUIRE_EQ(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why), 0);
     CHECK(!hf_http_header(&request.head, HF_HTTP_ORIGIN).p &&
           request.head.counts[HF_HTTP_ORIGIN] == 2);
-    CHECK(hf_span_is(hf_http_header(&request.head, HF_HTTP_HOST), "a"));
+    CHECK_SPAN(hf_http_header(&request.head, HF_HTTP_HOST), "a");
 }
 
 /* Recognised eight bytes at a time: so each byte is tried with everything else it could be. */
@@ -129,9 +129,9 @@ TEST(a_known_header_is_recognised_in_any_case_and_nothing_else_is_taken_for_it)
         char *name = strstr(text, rows[row].name);
         struct hf_http_request request;
         const char *why;
-        REQUIRE(hf_http_request_parse(span_of(text, (size_t)n), &request, &why) == 0);
+        REQUIRE_EQ(hf_http_request_parse(span_of(text, (size_t)n), &request, &why), 0);
         CHECK(request.head.counts[rows[row].known] == 1 && request.head.counts[HF_HTTP_OTHER] == 0);
-        CHECK(hf_span_is(hf_http_header(&request.head, rows[row].known), rows[row].value));
+        CHECK_SPAN(hf_http_header(&request.head, rows[row].known), rows[row].value);
         for (size_t i = 0; rows[row].name[i]; i++) {
             for (int c = 1; c < 256; c++) {
                 name[i] = (char)c;
@@ -163,9 +163,9 @@ TEST(a_word_is_found_in_lists_whatever_its_case_parameters_and_line)
     const struct hf_span words[] = { HF_SPAN("application/json"), HF_SPAN("text/event"),
                                      HF_SPAN("text/event-stream"), HF_SPAN("application"),
                                      HF_SPAN("*/*") };
-    CHECK(hf_http_lists(&request.head, HF_HTTP_ACCEPT, words, 5) == (1 | 4 | 16));
-    CHECK(hf_http_lists(&request.head, HF_HTTP_ACCEPT, words, 1) == 1);
-    CHECK(hf_http_lists(&request.head, HF_HTTP_HOST, words, 5) == 0);
+    CHECK_EQ(hf_http_lists(&request.head, HF_HTTP_ACCEPT, words, 5), 1 | 4 | 16);
+    CHECK_EQ(hf_http_lists(&request.head, HF_HTTP_ACCEPT, words, 1), 1);
+    CHECK_EQ(hf_http_lists(&request.head, HF_HTTP_HOST, words, 5), 0);
 }
 
 TEST(version_and_connection_decide_whether_the_connection_stays)
@@ -203,12 +203,12 @@ TEST(a_client_that_waits_for_100_is_recognised_only_in_http_1_1)
 
 TEST(the_target_is_a_path_or_for_options_a_star)
 {
-    CHECK(parsed("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").head.minor == 1);
-    CHECK(parsed("GET /%20~!$&'()*+,;=:@?/?[]{}|\"<>^`\\ HTTP/1.1\r\nHost: a\r\n\r\n").head.minor ==
-          1);
-    CHECK(parsed("GET / HTTP/1.0\r\n\r\n").head.minor == 0);
-    CHECK(parsed("GET / HTTP/1.1\r\nHost:\r\n\r\n").head.minor == 1);
-    CHECK(parsed("GET / HTTP/1.1\r\nHost: [::1]:7332\r\n\r\n").head.minor == 1);
+    CHECK_EQ(parsed("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").head.minor, 1);
+    CHECK_EQ(
+        parsed("GET /%20~!$&'()*+,;=:@?/?[]{}|\"<>^`\\ HTTP/1.1\r\nHost: a\r\n\r\n").head.minor, 1);
+    CHECK_EQ(parsed("GET / HTTP/1.0\r\n\r\n").head.minor, 0);
+    CHECK_EQ(parsed("GET / HTTP/1.1\r\nHost:\r\n\r\n").head.minor, 1);
+    CHECK_EQ(parsed("GET / HTTP/1.1\r\nHost: [::1]:7332\r\n\r\n").head.minor, 1);
 }
 
 TEST(sixty_four_headers_are_taken_and_one_more_is_refused)
@@ -354,14 +354,14 @@ TEST(a_head_without_its_end_is_waited_for_and_one_with_more_behind_it_is_cut_the
 {
     static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /next";
     size_t seen = 0;
-    CHECK(hf_http_head_length(span_of(text, 0), &seen) == 0);
+    CHECK_EQ(hf_http_head_length(span_of(text, 0), &seen), 0);
     for (size_t n = 1; n < 27; n++)
-        CHECK(hf_http_head_length(span_of(text, n), &seen) == 0);
-    CHECK(hf_http_head_length(span_of(text, sizeof text - 1), &seen) == 27);
+        CHECK_EQ(hf_http_head_length(span_of(text, n), &seen), 0);
+    CHECK_EQ(hf_http_head_length(span_of(text, sizeof text - 1), &seen), 27);
     struct hf_http_request request;
     const char *why = "";
-    CHECK(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why) == 400);
-    CHECK(hf_http_request_parse(span_of(text, 25), &request, &why) == 400);
+    CHECK_EQ(hf_http_request_parse(span_of(text, sizeof text - 1), &request, &why), 400);
+    CHECK_EQ(hf_http_request_parse(span_of(text, 25), &request, &why), 400);
 }
 
 /* ---- bodies ---- */
@@ -374,7 +374,7 @@ static void check_body(const char *text, const char *body, const char *rest)
     reader_init(&r);
     reader_take(&r, &left);
     CHECK(r.at == READER_DONE && hf_span_is(hf_buf_span(&r.body), body));
-    CHECK(hf_span_is(left, rest));
+    CHECK_SPAN(left, rest);
     reader_done(&r);
 }
 

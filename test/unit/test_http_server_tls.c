@@ -94,7 +94,7 @@ static void secure_send_bytes(struct secure *s, struct hf_span bytes)
             break;
         bytes = hf_span_from(bytes, (size_t)n);
     }
-    CHECK(bytes.n == 0);
+    CHECK_EQ(bytes.n, 0);
     secure_step(s);
 }
 
@@ -129,7 +129,7 @@ TEST(requests_and_answers_pass_over_tls_1_3_and_1_2_and_the_connection_stays)
         struct world w;
         struct secure *s;
         REQUIRE(open_secure(&w, &s, versions[i]));
-        CHECK(SSL_version(s->ssl) == versions[i]);
+        CHECK_EQ(SSL_version(s->ssl), versions[i]);
         CHECK(!strncmp(hf_http_server_url(w.server), "https://127.0.0.1:", 18));
         secure_send(s, GET("/now1") POST("/now2", "5") "hello");
         WAIT(&w, secure_has(s, "POST /now2 hello"));
@@ -237,7 +237,7 @@ TEST(a_stream_over_tls_comes_as_it_is_written_and_its_client_is_missed_when_it_l
     WAIT(&w, secure_has(s, "data: x\n\n"));
     client_leave(s->plain);
     WAIT(&w, w.gone == 1);
-    CHECK(hf_http_server_connections(w.server) == 0);
+    CHECK_EQ(hf_http_server_connections(w.server), 0);
     world_close(&w);
     secure_free(s);
 }
@@ -324,5 +324,5 @@ TEST(secure_connections_come_and_go_and_leave_nothing_behind)
     world_close(&w);
     for (int i = 0; i < 20; i++)
         secure_free(some[i]);
-    CHECK(open_descriptors() == before);
+    CHECK_EQ(open_descriptors(), before);
 }

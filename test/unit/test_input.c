@@ -16,21 +16,20 @@ TEST(a_question_is_put_in_the_clients_own_way_and_the_answer_goes_out_with_the_r
     asks(s.first, "\"k\\u0065y\\\"\":" A_FORM);
     const struct message *question = last_heard(s.client, FORM);
     REQUIRE(question && question->via == 7 && question->msg.kind == HF_MSG_REQUEST);
-    CHECK(hf_span_is(question->msg.params, "{\"message\":\"really?\",\"requestedSchema\":{}}"));
+    CHECK_SPAN(question->msg.params, "{\"message\":\"really?\",\"requestedSchema\":{}}");
     CHECK(child_got(s.first, CALL) == 1 && answers_via(s.client, 7) == 0);
-    answers(s.client, FORM, ACCEPT);
-    REQUIRE(child_got(s.first, CALL) == 2);
-    CHECK(hf_span_is(sent_param(s.first, "inputResponses"), "{\"k\\u0065y\\\"\":" ACCEPT "}"));
-    CHECK(hf_span_is(sent_param(s.first, "requestState"), "\"st\\u0061te\""));
-    CHECK(hf_span_is(sent_param(s.first, "arguments"), "{\"n\":1e2}"));
+    client_answers(s.client, FORM, ACCEPT);
+    REQUIRE_EQ(child_got(s.first, CALL), 2);
+    CHECK_SPAN(sent_param(s.first, "inputResponses"), "{\"k\\u0065y\\\"\":" ACCEPT "}");
+    CHECK_SPAN(sent_param(s.first, "requestState"), "\"st\\u0061te\"");
+    CHECK_SPAN(sent_param(s.first, "arguments"), "{\"n\":1e2}");
     CHECK(span_has(sent_param(s.first, "_meta"), "\"mine\":1"));
     CHECK(span_has(sent_param(s.first, "_meta"), "protocolVersion\":\"2026-07-28\""));
     CHECK(!hf_span_eq(child_last_id(s.first, CALL), first_id));
     child_answers(s.first, CALL, DONE);
     REQUIRE(answer_via(s.client, 7));
     CHECK(span_has(answer_via(s.client, 7)->msg.text, "paid"));
-    CHECK(hf_span_is(answer_via(s.client, 7)->msg.id, "\"x\""));
-    end(&s);
+    CHECK_SPAN(answer_via(s.client, 7)->msg.id, "\"x\"");
 }
 
 TEST(nothing_is_sent_before_all_questions_of_a_round_are_answered_in_whatever_order)
@@ -41,17 +40,17 @@ TEST(nothing_is_sent_before_all_questions_of_a_round_are_answered_in_whatever_or
     CHECK(heard(s.client, FORM) == 1 && heard(s.client, SAMPLING) == 1);
     REQUIRE(last_heard(s.client, "roots/list"));
     CHECK(!last_heard(s.client, "roots/list")->msg.params.p);
-    answers(s.client, "roots/list", "{\"roots\":[]}");
-    answers(s.client, SAMPLING, "{\"role\":\"assistant\"}");
-    CHECK(child_got(s.first, CALL) == 1);
-    answers(s.client, SAMPLING, "{\"role\":\"again\"}"); /* it was answered: nobody's answer */
-    CHECK(child_got(s.first, CALL) == 1);
-    answers(s.client, FORM, ACCEPT);
-    CHECK(hf_span_is(sent_param(s.first, "inputResponses"),
-                     "{\"c\":{\"roots\":[]},\"b\":{\"role\":\"assistant\"},\"a\":" ACCEPT "}"));
+    client_answers(s.client, "roots/list", "{\"roots\":[]}");
+    client_answers(s.client, SAMPLING, "{\"role\":\"assistant\"}");
+    CHECK_EQ(child_got(s.first, CALL), 1);
+    client_answers(s.client, SAMPLING,
+                   "{\"role\":\"again\"}"); /* it was answered: nobody's answer */
+    CHECK_EQ(child_got(s.first, CALL), 1);
+    client_answers(s.client, FORM, ACCEPT);
+    CHECK_SPAN(sent_param(s.first, "inputResponses"),
+               "{\"c\":{\"roots\":[]},\"b\":{\"role\":\"assistant\"},\"a\":" ACCEPT "}");
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1));
-    end(&s);
 }
 
 TEST(every_round_has_a_state_and_answers_of_its_own)
@@ -59,19 +58,18 @@ TEST(every_round_has_a_state_and_answers_of_its_own)
     struct scene s = modern_server();
     client_calls(s.client, 1, "echo");
     asks_with(s.first, "\"k\":" A_FORM, ",\"requestState\":\"one\"");
-    answers(s.client, FORM, "{\"action\":\"decline\"}");
+    client_answers(s.client, FORM, "{\"action\":\"decline\"}");
     asks_with(s.first, "\"k\":" A_FORM, ""); /* the same key again, and no state */
-    CHECK(heard(s.client, FORM) == 2);
-    answers(s.client, FORM, ACCEPT);
-    CHECK(hf_span_is(sent_param(s.first, "inputResponses"), "{\"k\":" ACCEPT "}"));
+    CHECK_EQ(heard(s.client, FORM), 2);
+    client_answers(s.client, FORM, ACCEPT);
+    CHECK_SPAN(sent_param(s.first, "inputResponses"), "{\"k\":" ACCEPT "}");
     CHECK(!sent_param(s.first, "requestState").p);
     child_answers(s.first, CALL, "{\"resultType\":\"input_required\",\"requestState\":\"three\"}");
-    REQUIRE(child_got(s.first, CALL) == 4); /* nothing to ask: at once */
+    REQUIRE_EQ(child_got(s.first, CALL), 4); /* nothing to ask: at once */
     CHECK(!sent_param(s.first, "inputResponses").p);
-    CHECK(hf_span_is(sent_param(s.first, "requestState"), "\"three\""));
+    CHECK_SPAN(sent_param(s.first, "requestState"), "\"three\"");
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
-    end(&s);
 }
 
 TEST(a_server_that_never_has_enough_is_not_asked_for_ever)
@@ -81,18 +79,15 @@ TEST(a_server_that_never_has_enough_is_not_asked_for_ever)
     for (int i = 0; i < 40 && !error_of(s.client, 1); i++)
         child_answers(s.first, CALL, "{\"resultType\":\"input_required\",\"requestState\":\"x\"}");
     CHECK(is_unknown(s.client, 1, "too_many_rounds") && child_got(s.first, CALL) == 33);
-    end(&s);
 }
 
 TEST(an_answer_on_many_lines_stays_in_the_servers_line)
 {
     struct scene s = asked_scene();
-    answers(s.client, FORM, "{\n\t\"action\":\r\n\"accept\"\n}");
-    REQUIRE(child_got(s.first, CALL) == 2);
-    CHECK(
-        hf_span_is(sent_param(s.first, "inputResponses"), "{\"k\":{ \t\"action\":  \"accept\" }}"));
+    client_answers(s.client, FORM, "{\n\t\"action\":\r\n\"accept\"\n}");
+    REQUIRE_EQ(child_got(s.first, CALL), 2);
+    CHECK_SPAN(sent_param(s.first, "inputResponses"), "{\"k\":{ \t\"action\":  \"accept\" }}");
     child_answers(s.first, CALL, DONE);
-    end(&s);
 }
 
 /* ---- questions that cannot be put ---- */
@@ -114,8 +109,8 @@ TEST(a_question_that_makes_no_sense_is_an_unknown_outcome)
         client_calls(s.client, 1, "echo");
         child_answers(s.first, CALL, results[i]);
         CHECK(is_unknown(s.client, 1, "malformed_answer") && heard(s.client, "roots/list") == 0);
-        CHECK(child_got(s.first, CALL) == 1);
-        end(&s);
+        CHECK_EQ(child_got(s.first, CALL), 1);
+        world_end(s.w);
     }
 }
 
@@ -130,11 +125,11 @@ TEST(a_hundred_questions_are_put_and_one_more_is_not)
         hf_buf_add_char(&requests, '\0');
         client_calls(s.client, 1, "echo");
         asks(s.first, hf_buf_span(&requests).p);
-        CHECK(heard(s.client, "roots/list") == (count == 100 ? 100 : 0));
-        CHECK((error_of(s.client, 1) == 0) == (count == 100));
+        CHECK_EQ(heard(s.client, "roots/list"), count == 100 ? 100 : 0);
+        CHECK_EQ(error_of(s.client, 1) == 0, count == 100);
         client_cancels(s.client, 1);
         hf_buf_done(&requests);
-        end(&s);
+        world_end(s.w);
     }
 }
 
@@ -153,13 +148,13 @@ TEST(a_client_is_not_asked_what_it_did_not_say_it_can_answer)
         { CAN, "\"k\":7" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct scene s = modern_server_in(world_new(), usual(), rows[i].can);
+        struct scene s = modern_server_in(world_new(), USUAL(), rows[i].can);
         client_calls(s.client, 1, "echo");
         asks(s.first, rows[i].requests);
         CHECK(is_unknown(s.client, 1, "no_such_capability") && child_got(s.first, CALL) == 1);
-        CHECK(heard(s.client, FORM) + heard(s.client, SAMPLING) + heard(s.client, "ping") == 0);
-        CHECK(hf_server_stats(s.server)->failed[HF_ERROR_OUTCOME_UNKNOWN] == 1);
-        end(&s);
+        CHECK_EQ(heard(s.client, FORM) + heard(s.client, SAMPLING) + heard(s.client, "ping"), 0);
+        CHECK_EQ(hf_server_stats(s.server)->failed[HF_ERROR_OUTCOME_UNKNOWN], 1);
+        world_end(s.w);
     }
 }
 
@@ -169,10 +164,9 @@ TEST(an_error_to_an_elicitation_is_passed_on_as_its_cancel)
 {
     struct scene s = asked_scene();
     answers_error(s.client, FORM);
-    CHECK(hf_span_is(sent_param(s.first, "inputResponses"), "{\"k\":{\"action\":\"cancel\"}}"));
+    CHECK_SPAN(sent_param(s.first, "inputResponses"), "{\"k\":{\"action\":\"cancel\"}}");
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1));
-    end(&s);
 }
 
 TEST(an_error_to_anything_else_ends_the_call_and_its_other_questions)
@@ -182,9 +176,8 @@ TEST(an_error_to_anything_else_ends_the_call_and_its_other_questions)
     asks(s.first, "\"a\":" A_FORM ",\"b\":" A_SAMPLE);
     answers_error(s.client, SAMPLING);
     CHECK(is_unknown(s.client, 1, "client_refused"));
-    answers(s.client, FORM, ACCEPT); /* too late */
+    client_answers(s.client, FORM, ACCEPT); /* too late */
     CHECK(child_got(s.first, CALL) == 1 && answers_to(s.client, 1) == 1);
-    end(&s);
 }
 
 TEST(an_answer_that_is_too_large_ends_the_call)
@@ -199,7 +192,6 @@ TEST(an_answer_that_is_too_large_ends_the_call)
     hf_session_message_oversized(s.client->session, &skim, at(s.w->now_ms));
     settle(s.w);
     CHECK(is_unknown(s.client, 1, "max_message_bytes") && child_got(s.first, CALL) == 1);
-    end(&s);
 }
 
 /* ---- asked in the older way ---- */
@@ -209,11 +201,10 @@ TEST(a_modern_server_that_sends_requests_is_told_that_there_are_none)
     struct scene s = modern_server();
     client_calls(s.client, 1, "echo");
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}");
-    CHECK(heard(s.client, "roots/list") == 0);
+    CHECK_EQ(heard(s.client, "roots/list"), 0);
     const struct hf_msg *told = &s.first->got.items[s.first->got.count - 1].msg;
     CHECK(told->kind == HF_MSG_ERROR && hf_span_is(told->id, "\"q\""));
     CHECK(span_has(told->error, "-32601"));
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1));
-    end(&s);
 }

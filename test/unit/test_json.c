@@ -20,7 +20,7 @@ static void expect(struct hf_span text, bool good)
     const bool verdict = accepts(text, 512, NULL);
     if (verdict != good)
         printf("# must be %s: %.*s\n", good ? "accepted" : "refused", HF_FMT(text));
-    CHECK(verdict == good);
+    CHECK_EQ(verdict, good);
 }
 
 static const char *const good_texts[] = {
@@ -264,7 +264,7 @@ TEST(the_deepest_text_of_all_is_refused_without_harm)
         hf_buf_add_str(&text, i % 2 ? "[" : "{\"a\":");
     struct hf_json_error error = { NULL, 0 };
     CHECK(!hf_json_check(hf_buf_span(&text), 1000000, &error));
-    CHECK(error.at == HF_JSON_DEPTH_MAX / 2 * 6);
+    CHECK_EQ(error.at, HF_JSON_DEPTH_MAX / 2 * 6);
     hf_buf_done(&text);
 }
 
@@ -316,7 +316,7 @@ TEST(an_error_says_what_and_where)
         if (!strstr(error.what, cases[i].what) || error.at != cases[i].at)
             printf("# %s: \"%s\" at %zu\n", cases[i].text, error.what, error.at);
         CHECK(strstr(error.what, cases[i].what));
-        CHECK(error.at == cases[i].at);
+        CHECK_EQ(error.at, cases[i].at);
     }
 }
 
@@ -335,16 +335,16 @@ TEST(wanted_members_come_as_raw_spans_without_the_space_around)
     REQUIRE(find(" { \"x\" : [ { \"id\" : 3 } ] , \"id\" : 12345678901234567890.0 , "
                  "\"params\" : { \"id\" : 4 , \"method\" : 5 } } ",
                  v, NULL));
-    CHECK(hf_span_is(v[0], "12345678901234567890.0"));
+    CHECK_SPAN(v[0], "12345678901234567890.0");
     CHECK(v[1].p == NULL && v[1].n == 0);
-    CHECK(hf_span_is(v[2], "{ \"id\" : 4 , \"method\" : 5 }"));
+    CHECK_SPAN(v[2], "{ \"id\" : 4 , \"method\" : 5 }");
     REQUIRE(find("{\"params\":{},\"method\":\"a\\u0000\\ud800\",\"id\":-0}", v, NULL));
-    CHECK(hf_span_is(v[0], "-0"));
-    CHECK(hf_span_is(v[1], "\"a\\u0000\\ud800\""));
-    CHECK(hf_span_is(v[2], "{}"));
+    CHECK_SPAN(v[0], "-0");
+    CHECK_SPAN(v[1], "\"a\\u0000\\ud800\"");
+    CHECK_SPAN(v[2], "{}");
     REQUIRE(find("{\"id\":[],\"params\":[[],{\"id\":[1]}]}", v, NULL));
-    CHECK(hf_span_is(v[0], "[]"));
-    CHECK(hf_span_is(v[2], "[[],{\"id\":[1]}]"));
+    CHECK_SPAN(v[0], "[]");
+    CHECK_SPAN(v[2], "[[],{\"id\":[1]}]");
     REQUIRE(find("{}", v, NULL));
     CHECK(!v[0].p && !v[1].p && !v[2].p);
 }
@@ -377,7 +377,7 @@ TEST(a_wanted_key_may_not_stand_twice_and_any_other_may)
     CHECK(!find("{\"id\":1,\"x\":0,\"\\u0069d\":2}", v, NULL));
     CHECK(!find("{\"params\":{},\"params\":[]}", v, NULL));
     CHECK(find("{\"x\":1,\"x\":2,\"id\":3,\"y\":{\"id\":1,\"id\":2}}", v, NULL));
-    CHECK(hf_span_is(v[0], "3"));
+    CHECK_SPAN(v[0], "3");
 }
 
 TEST(an_object_is_checked_as_strictly_as_any_text)
@@ -422,9 +422,9 @@ TEST(a_scan_stops_at_the_first_byte_of_its_set_wherever_it_stands)
                 const char *end = text + n, *hit = text + at, *last = n > 0 ? end - 1 : end;
                 const char *next = at < n - 1 ? last : end;
                 const bool stop = c == '"' || c == '\\', nest = c && strchr("[]{}\"", (int)c);
-                CHECK(hf_scan_string_stop(text, end) == (stop ? hit : next));
-                CHECK(hf_scan_nesting(text, end) == (nest ? hit : next));
-                CHECK(hf_scan_unplain(text, end) == (stop || c < 32 || c > 127 ? hit : next));
+                CHECK_EQ(hf_scan_string_stop(text, end), stop ? hit : next);
+                CHECK_EQ(hf_scan_nesting(text, end), nest ? hit : next);
+                CHECK_EQ(hf_scan_unplain(text, end), stop || c < 32 || c > 127 ? hit : next);
             }
         }
         hf_free(text);

@@ -34,7 +34,7 @@ TEST(a_value_is_known_by_its_type)
         { "null", HF_JSON_NULL },
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        CHECK(hf_json_type(hf_span_of(cases[i].text)) == cases[i].type);
+        CHECK_EQ(hf_json_type(hf_span_of(cases[i].text)), cases[i].type);
     CHECK(hf_json_type((struct hf_span) { NULL, 0 }) == HF_JSON_NONE);
 }
 
@@ -81,7 +81,7 @@ TEST(a_walk_gives_every_item_with_its_bytes_untouched)
             char key[32];
             snprintf(key, sizeof key, "k\\\"%zu", count);
             CHECK(count < COUNT(values) && hf_span_is(it.value, values[count]));
-            CHECK(hf_span_is(it.key, key));
+            CHECK_SPAN(it.key, key);
         }
         CHECK(count == COUNT(values) && !hf_json_next(&it));
         hf_buf_done(&array);
@@ -105,9 +105,9 @@ TEST(a_member_is_found_by_name_and_a_path_leads_through_objects_only)
     const struct hf_span text = HF_SPAN("{\"a\":{\"b\":{\"\\u0063\":7}},\"x\":[{\"b\":1}],"
                                         "\"dup\":1,\"dup\":2,\"\":3}");
     const struct hf_span a = HF_SPAN("a"), b = HF_SPAN("b"), c = HF_SPAN("c"), x = HF_SPAN("x");
-    CHECK(hf_span_is(hf_json_get(text, a), "{\"b\":{\"\\u0063\":7}}"));
-    CHECK(hf_span_is(hf_json_get(text, HF_SPAN("dup")), "1"));
-    CHECK(hf_span_is(hf_json_get(text, HF_SPAN("")), "3"));
+    CHECK_SPAN(hf_json_get(text, a), "{\"b\":{\"\\u0063\":7}}");
+    CHECK_SPAN(hf_json_get(text, HF_SPAN("dup")), "1");
+    CHECK_SPAN(hf_json_get(text, HF_SPAN("")), "3");
     CHECK(!hf_json_get(text, b).p);
     CHECK(!hf_json_get(HF_SPAN("[{\"b\":1}]"), b).p);
     CHECK(!hf_json_get(HF_SPAN("[1]"), HF_SPAN("")).p);
@@ -214,7 +214,7 @@ TEST(unescaping_appends_or_leaves_the_buffer_as_it_was)
     CHECK(!hf_json_unescape(HF_SPAN("12"), &out));
     CHECK(!hf_json_unescape((struct hf_span) { NULL, 0 }, &out));
     CHECK(!hf_json_unescape(HF_SPAN("{\"a\":1}"), &out));
-    CHECK(hf_span_is(hf_buf_span(&out), "x"));
+    CHECK_SPAN(hf_buf_span(&out), "x");
     /* The memory has a step, the content has not: fill what there is. */
     hf_buf_clear(&out);
     while (hf_buf_try_add(&out, HF_SPAN("y")))
@@ -222,7 +222,7 @@ TEST(unescaping_appends_or_leaves_the_buffer_as_it_was)
     const size_t full = hf_buf_len(&out);
     out.end -= 3;
     CHECK(!hf_json_unescape(HF_SPAN("\"ab\\ncd\""), &out));
-    CHECK(hf_buf_len(&out) == full - 3);
+    CHECK_EQ(hf_buf_len(&out), full - 3);
     CHECK(hf_json_unescape(HF_SPAN("\"a\\u0062c\""), &out));
     CHECK(hf_buf_len(&out) == full && memcmp(out.p + out.end - 3, "abc", 3) == 0);
     hf_buf_done(&out);
@@ -256,8 +256,8 @@ TEST(ids_are_the_same_by_meaning_for_strings_and_by_bytes_for_the_rest)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct hf_span a = hf_span_of(cases[i].a), b = hf_span_of(cases[i].b);
-        CHECK(hf_json_same_scalar(a, b) == cases[i].same);
-        CHECK(hf_json_same_scalar(b, a) == cases[i].same);
+        CHECK_EQ(hf_json_same_scalar(a, b), cases[i].same);
+        CHECK_EQ(hf_json_same_scalar(b, a), cases[i].same);
     }
 }
 
@@ -390,14 +390,14 @@ TEST(commas_stand_between_members_and_nowhere_else)
 {
     struct hf_buf out = buf_of(256);
     hf_json_add_key(&out, "bare");
-    CHECK(hf_span_is(hf_buf_span(&out), "\"bare\":"));
+    CHECK_SPAN(hf_buf_span(&out), "\"bare\":");
     hf_buf_clear(&out);
     hf_buf_add_char(&out, '[');
     hf_json_add_key(&out, "a");
-    CHECK(hf_span_is(hf_buf_span(&out), "[\"a\":"));
+    CHECK_SPAN(hf_buf_span(&out), "[\"a\":");
     hf_buf_clear(&out);
     hf_json_add_comma(&out);
-    CHECK(hf_buf_len(&out) == 0);
+    CHECK_EQ(hf_buf_len(&out), 0);
     hf_buf_add_char(&out, '{');
     hf_json_add_key(&out, "a");
     hf_json_add_comma(&out);
@@ -412,7 +412,7 @@ TEST(commas_stand_between_members_and_nowhere_else)
         hf_buf_add_str(&out, "0}");
     }
     hf_buf_add_str(&out, "]}");
-    CHECK(hf_span_is(hf_buf_span(&out), "{\"a\":[{\"b\\\"\":\"{\",\"c\":0},"
-                                        "{\"b\\\"\":\"{\",\"c\":0}]}"));
+    CHECK_SPAN(hf_buf_span(&out), "{\"a\":[{\"b\\\"\":\"{\",\"c\":0},"
+                                  "{\"b\\\"\":\"{\",\"c\":0}]}");
     hf_buf_done(&out);
 }

@@ -90,7 +90,7 @@ static bool gives(const struct hf_json_skim *s, const char *id, bool method)
 
 TEST(the_top_level_id_is_found_or_none_is)
 {
-    CHECK(strlen(LONG_128) + 2 == HF_JSON_SKIM_ID_MAX);
+    CHECK_EQ(strlen(LONG_128) + 2, HF_JSON_SKIM_ID_MAX);
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct hf_json_skim s;
         hf_json_skim_init(&s);
@@ -188,6 +188,6 @@ TEST(an_id_beside_a_result_or_a_version_is_an_answers_and_any_other_is_a_logs)
         hf_json_skim_feed(&s, hf_span_of(said[i].text));
         if (hf_json_skim_is_answer(&s) != said[i].is_answer)
             printf("# %s\n", said[i].text);
-        CHECK(hf_json_skim_is_answer(&s) == said[i].is_answer);
+        CHECK_EQ(hf_json_skim_is_answer(&s), said[i].is_answer);
     }
 }

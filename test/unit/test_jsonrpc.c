@@ -31,9 +31,9 @@ TEST(each_kind_of_message_is_known_by_its_members)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct hf_msg msg;
         struct hf_err err;
-        CHECK(parse(cases[i].text, &msg, &err) == HF_MSG_OK);
-        CHECK(msg.kind == cases[i].kind);
-        CHECK(hf_span_is(msg.text, cases[i].text));
+        CHECK_EQ(parse(cases[i].text, &msg, &err), HF_MSG_OK);
+        CHECK_EQ(msg.kind, cases[i].kind);
+        CHECK_SPAN(msg.text, cases[i].text);
     }
 }
 
@@ -42,17 +42,17 @@ TEST(the_parts_are_spans_into_the_text_and_keep_their_bytes)
     const char *text = " \r\n{ " V "\"id\" : 12345678901234567890.0 , \"method\":\"tools/call\","
                        "\"params\": {\"a\":1e400, \"b\" : \"\\ud800\"} } \n";
     struct hf_msg msg;
-    REQUIRE(parse(text, &msg, NULL) == HF_MSG_OK);
-    CHECK(hf_span_is(msg.id, "12345678901234567890.0"));
-    CHECK(hf_span_is(msg.method, "tools/call"));
-    CHECK(hf_span_is(msg.params, "{\"a\":1e400, \"b\" : \"\\ud800\"}"));
+    REQUIRE_EQ(parse(text, &msg, NULL), HF_MSG_OK);
+    CHECK_SPAN(msg.id, "12345678901234567890.0");
+    CHECK_SPAN(msg.method, "tools/call");
+    CHECK_SPAN(msg.params, "{\"a\":1e400, \"b\" : \"\\ud800\"}");
     CHECK(msg.params.p > text && msg.params.p < text + strlen(text));
     CHECK(msg.text.p[0] == '{' && msg.text.p[msg.text.n - 1] == '}');
     CHECK(!msg.result.p && !msg.error.p);
-    REQUIRE(parse("{" V "\"id\":\"\\u0061\",\"result\":[ 1 ]}", &msg, NULL) == HF_MSG_OK);
+    REQUIRE_EQ(parse("{" V "\"id\":\"\\u0061\",\"result\":[ 1 ]}", &msg, NULL), HF_MSG_OK);
     CHECK(hf_span_is(msg.id, "\"\\u0061\"") && hf_span_is(msg.result, "[ 1 ]"));
     CHECK(!msg.method.p && !msg.params.p && !msg.error.p);
-    REQUIRE(parse("{" V "\"id\":null,\"error\":{\"code\":-1}}", &msg, NULL) == HF_MSG_OK);
+    REQUIRE_EQ(parse("{" V "\"id\":null,\"error\":{\"code\":-1}}", &msg, NULL), HF_MSG_OK);
     CHECK(hf_span_is(msg.id, "null") && hf_span_is(msg.error, "{\"code\":-1}"));
 }
 
@@ -76,14 +76,14 @@ TEST(what_is_not_json_is_told_apart_from_what_is_no_message)
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct hf_msg msg;
         struct hf_err err = { "" };
-        CHECK(parse(bad[i], &msg, &err) == HF_MSG_NOT_JSON);
+        CHECK_EQ(parse(bad[i], &msg, &err), HF_MSG_NOT_JSON);
         CHECK(!msg.id.p && !msg.method.p);
         CHECK(strstr(err.text, "at byte "));
     }
     struct hf_msg msg;
     CHECK(hf_msg_parse((struct hf_span) { NULL, 0 }, 512, &msg, NULL) == HF_MSG_NOT_JSON);
-    CHECK(hf_msg_parse(HF_SPAN("{" V "\"method\":\"a\",\"x\":[]}"), 1, &msg, NULL) ==
-          HF_MSG_NOT_JSON);
+    CHECK_EQ(hf_msg_parse(HF_SPAN("{" V "\"method\":\"a\",\"x\":[]}"), 1, &msg, NULL),
+             HF_MSG_NOT_JSON);
 }
 
 TEST(json_that_is_no_message_is_refused_with_the_id_if_there_is_one)
@@ -139,7 +139,7 @@ TEST(json_that_is_no_message_is_refused_with_the_id_if_there_is_one)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct hf_msg msg;
         struct hf_err err = { "" };
-        CHECK(parse(cases[i].text, &msg, &err) == HF_MSG_NOT_A_REQUEST);
+        CHECK_EQ(parse(cases[i].text, &msg, &err), HF_MSG_NOT_A_REQUEST);
         const bool id = cases[i].id ? hf_span_is(msg.id, cases[i].id) : !msg.id.p;
         const bool method =
             cases[i].method ? hf_span_is(msg.method, cases[i].method) : !msg.method.p;
@@ -188,8 +188,8 @@ TEST(an_answer_that_is_not_quite_right_is_read_as_clients_would_read_it)
             (void)snprintf(expected, sizeof expected, "kept{" V "%s}", cases[i].mended);
         if (!hf_span_is(hf_buf_span(&out), expected))
             printf("# %s: %.*s\n", cases[i].text, HF_FMT(hf_buf_span(&out)));
-        CHECK(good == (cases[i].mended != NULL));
-        CHECK(hf_span_is(hf_buf_span(&out), expected));
+        CHECK_EQ(good, cases[i].mended != NULL);
+        CHECK_SPAN(hf_buf_span(&out), expected);
         hf_buf_done(&out);
     }
 }
@@ -198,9 +198,9 @@ TEST(newlines_between_tokens_become_spaces_and_nothing_else_changes)
 {
     char text[] = "\n{\r\n\"id\":\t1,\n\n\"x\":\"a\\nb\"}\r";
     hf_msg_to_one_line(text, sizeof text - 1);
-    CHECK(strcmp(text, " {  \"id\":\t1,  \"x\":\"a\\nb\"} ") == 0);
+    CHECK_STR(text, " {  \"id\":\t1,  \"x\":\"a\\nb\"} ");
     char part[] = "\n\n\n";
     hf_msg_to_one_line(part + 1, 1);
-    CHECK(strcmp(part, "\n \n") == 0);
+    CHECK_STR(part, "\n \n");
     hf_msg_to_one_line(NULL, 0);
 }

@@ -91,7 +91,7 @@ TEST(each_line_comes_out_once_without_its_end)
         finish(&l, &log);
         if (!hf_span_is(hf_buf_span(&log), cases[i].out))
             printf("# %s gave %.*s\n", cases[i].in, HF_FMT(hf_buf_span(&log)));
-        CHECK(hf_span_is(hf_buf_span(&log), cases[i].out));
+        CHECK_SPAN(hf_buf_span(&log), cases[i].out);
         hf_buf_done(&log);
     }
 }
@@ -110,7 +110,7 @@ TEST(two_cuts_anywhere_change_no_line)
                 feed(&l, (struct hf_span) { in.p + first, second - first }, &log);
                 feed(&l, hf_span_from(in, second), &log);
                 finish(&l, &log);
-                CHECK(hf_span_is(hf_buf_span(&log), cases[i].out));
+                CHECK_SPAN(hf_buf_span(&log), cases[i].out);
                 hf_buf_done(&log);
             }
         }
@@ -127,7 +127,7 @@ TEST(one_byte_at_a_time_changes_no_line)
         for (const char *p = cases[i].in; *p; p++)
             feed(&l, (struct hf_span) { p, 1 }, &log);
         finish(&l, &log);
-        CHECK(hf_span_is(hf_buf_span(&log), cases[i].out));
+        CHECK_SPAN(hf_buf_span(&log), cases[i].out);
         hf_buf_done(&log);
     }
 }
@@ -144,7 +144,7 @@ static size_t feed_many(struct hf_lines *l, char c, size_t n)
         most = hf_buf_len(&l->buf) > most ? hf_buf_len(&l->buf) : most;
         n -= part;
         struct hf_span line;
-        CHECK(hf_lines_next(l, &line) == HF_LINE_NONE);
+        CHECK_EQ(hf_lines_next(l, &line), HF_LINE_NONE);
     }
     return most;
 }
@@ -160,7 +160,7 @@ TEST(a_line_without_end_holds_no_more_than_the_limit_and_one_read)
     CHECK(hf_lines_held(&l) <= 4 * HF_LINES_READ_MAX);
     feed(&l, HF_SPAN("\"}\n{}\n"), &log);
     finish(&l, &log);
-    CHECK(hf_span_is(hf_buf_span(&log), "<5>[{}]"));
+    CHECK_SPAN(hf_buf_span(&log), "<5>[{}]");
     hf_buf_done(&log);
 }
 
@@ -173,7 +173,7 @@ TEST(memory_is_given_back_as_soon_as_a_line_is_known_to_be_too_long)
     (void)feed_many(&l, 'x', 1);
     CHECK(hf_lines_held(&l) <= 4 * HF_LINES_READ_MAX);
     hf_lines_done(&l);
-    CHECK(hf_lines_held(&l) == 0);
+    CHECK_EQ(hf_lines_held(&l), 0);
 }
 
 TEST(memory_of_a_huge_line_is_given_back_even_if_another_line_has_begun_behind_it)
@@ -188,14 +188,14 @@ TEST(memory_of_a_huge_line_is_given_back_even_if_another_line_has_begun_behind_i
         char *p = hf_lines_room(&l, 100, &room);
         const int n = sprintf(p, "\n%s", behind[i]);
         hf_lines_added(&l, (size_t)n);
-        REQUIRE(hf_lines_next(&l, &line) == HF_LINE_WHOLE);
+        REQUIRE_EQ(hf_lines_next(&l, &line), HF_LINE_WHOLE);
         CHECK(line.n == 20 << 20 && line.p[0] == 'x' && line.p[line.n - 1] == 'x');
-        CHECK(hf_lines_next(&l, &line) == HF_LINE_NONE);
+        CHECK_EQ(hf_lines_next(&l, &line), HF_LINE_NONE);
         CHECK(hf_lines_held(&l) <= 4 * HF_LINES_READ_MAX);
         struct hf_buf log;
         hf_buf_init(&log, 256);
         feed(&l, HF_SPAN("\"x\":2}\n"), &log);
-        CHECK(hf_span_is(hf_buf_span(&log), i == 1 ? "[{\"id\":1,\"x\":2}]" : "[\"x\":2}]"));
+        CHECK_SPAN(hf_buf_span(&log), i == 1 ? "[{\"id\":1,\"x\":2}]" : "[\"x\":2}]");
         hf_buf_done(&log);
         hf_lines_done(&l);
     }
@@ -212,7 +212,7 @@ TEST(a_usual_stream_keeps_its_memory)
     const size_t held = hf_lines_held(&l);
     for (int i = 0; i < 1000; i++)
         feed(&l, HF_SPAN("{\"jsonrpc\":\"2.0\"}\n{\"json"), &log);
-    CHECK(hf_lines_held(&l) == held);
+    CHECK_EQ(hf_lines_held(&l), held);
     finish(&l, &log);
     hf_buf_done(&log);
 }
@@ -228,7 +228,7 @@ TEST(bytes_without_a_newline_are_not_searched_again)
     l.buf.p[l.buf.start + 10] = '\n';
     (void)feed_many(&l, 'x', 10);
     CHECK(hf_lines_last(&l, &line) == HF_LINE_WHOLE && line.n == (1 << 20) + 10);
-    CHECK(hf_lines_last(&l, &line) == HF_LINE_NONE);
+    CHECK_EQ(hf_lines_last(&l, &line), HF_LINE_NONE);
     hf_lines_done(&l);
 }
 
@@ -242,6 +242,6 @@ TEST(room_is_at_least_what_was_wanted_up_to_one_read)
     (void)hf_lines_room(&l, 5000, &room);
     CHECK(room >= 5000);
     (void)hf_lines_room(&l, SIZE_MAX, &room);
-    CHECK(room == HF_LINES_READ_MAX);
+    CHECK_EQ(room, HF_LINES_READ_MAX);
     hf_lines_done(&l);
 }

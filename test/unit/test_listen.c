@@ -42,12 +42,9 @@ static void update(struct child *child, const char *uri)
 
 static struct scene modern_scene_of(struct hf_settings settings)
 {
-    struct scene s = { .w = world_new() };
-    s.server = add_server(s.w, "s", settings);
-    manners_of(s.w, s.server)->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
-    settle(s.w);
+    struct scene s =
+        lone_server(settings, MANNERS(.resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]"));
     s.client = open_client(s.w, s.server);
-    s.first = newest_child(s.w, s.server);
     return s;
 }
 
@@ -64,7 +61,7 @@ TEST(a_listener_is_acknowledged_first_with_what_it_will_hear)
     listen_as(s.client, 5, "\"L\"",
               "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":"
               "false,\"resourceSubscriptions\":[\"a:1\"]}");
-    REQUIRE(s.client->got.count == 1);
+    REQUIRE_EQ(s.client->got.count, 1);
     const struct message *ack = last_heard(s.client, ACK);
     REQUIRE(ack);
     CHECK(ack->via == 5 && !ack->is_answer);
@@ -72,7 +69,6 @@ TEST(a_listener_is_acknowledged_first_with_what_it_will_hear)
     /* no prompts: this server has none; no resourcesListChanged: nobody asked for it */
     CHECK(span_has(ack->msg.params, "\"notifications\":{\"toolsListChanged\":true,"
                                     "\"resourceSubscriptions\":[\"a:1\"]}"));
-    world_end(s.w);
 }
 
 TEST(a_listener_hears_what_it_asked_for_under_its_own_id_and_nothing_else)
@@ -84,12 +80,11 @@ TEST(a_listener_hears_what_it_asked_for_under_its_own_id_and_nothing_else)
     listen_as(s.client, 7, "12", "{\"promptsListChanged\":true,\"resourcesListChanged\":true}");
     const size_t before = s.client->got.count;
     change_tools(s.w, s.server, "[{\"name\":\"other\"}]");
-    REQUIRE(s.client->got.count == before + 2);
+    REQUIRE_EQ(s.client->got.count, before + 2);
     const struct message *first = &s.client->got.items[before], *second = first + 1;
     CHECK(first->via == 5 && span_has(first->msg.params, TAG "10}"));
     CHECK(second->via == 6 && span_has(second->msg.params, TAG "\"eleven\"}"));
     CHECK(hf_span_is(first->msg.method, CHANGED) && hf_span_is(second->msg.method, CHANGED));
-    world_end(s.w);
 }
 
 TEST(the_same_list_after_a_restart_is_no_news_for_a_listener)
@@ -100,8 +95,7 @@ TEST(the_same_list_after_a_restart_is_no_news_for_a_listener)
     child_dies(s.first);
     advance(s.w, 30000);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
-    CHECK(heard(s.client, CHANGED) == 0);
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, CHANGED), 0);
 }
 
 TEST(a_listener_hears_its_servers_own_word_of_a_change_once_although_the_list_is_the_same)
@@ -112,25 +106,20 @@ TEST(a_listener_hears_its_servers_own_word_of_a_change_once_although_the_list_is
     client_asks(legacy, 1, "tools/list");
     listen_as(s.client, 0, "10", "{\"toolsListChanged\":true}");
     change_tools(s.w, s.server, "[{\"name\":\"echo\"}]");
-    CHECK(heard(s.client, CHANGED) == 1);
-    CHECK(heard(legacy, CHANGED) == 0); /* others hear only of what truly changed */
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, CHANGED), 1);
+    CHECK_EQ(heard(legacy, CHANGED), 0); /* others hear only of what truly changed */
 }
 
 TEST(a_client_that_listed_before_a_server_was_known_hears_of_its_first_list)
 {
-    struct scene s = { .w = world_new() };
-    s.server = add_server(s.w, "s", default_settings());
-    manners_of(s.w, s.server)->stuck_list = true;
-    settle(s.w);
+    struct scene s = lone_server(SETTINGS(), MANNERS(.stuck_list = true));
     s.client = open_client(s.w, s.server);
     listen_as(s.client, 0, "10", "{\"toolsListChanged\":true}");
     list_tools(s.client, 1);
     advance(s.w, 10000);
     CHECK(has_result(s.client, 1) && heard(s.client, CHANGED) == 0);
     child_answers(newest_child(s.w, s.server), "tools/list", "{\"tools\":[{\"name\":\"echo\"}]}");
-    CHECK(heard(s.client, CHANGED) == 1);
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, CHANGED), 1);
 }
 
 TEST(legacy_and_modern_clients_of_one_server_hear_the_same_news_each_in_its_own_way)
@@ -144,17 +133,14 @@ TEST(legacy_and_modern_clients_of_one_server_hear_the_same_news_each_in_its_own_
     REQUIRE(heard(old, CHANGED) == 1 && heard(s.client, CHANGED) == 1);
     CHECK(!last_heard(old, CHANGED)->msg.params.p);
     CHECK(span_has(last_heard(s.client, CHANGED)->msg.params, TAG "10"));
-    world_end(s.w);
 }
 
 TEST(a_listen_without_the_introduction_of_the_modern_revision_is_refused)
 {
     struct scene s = scene();
-    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"subscriptions/listen\","
-                          "\"params\":{\"notifications\":{}}}");
-    CHECK(error_of(s.client, 7) == -32601);
-    CHECK(child_got(s.first, "subscriptions/listen") == 0);
-    world_end(s.w);
+    client_requests(s.client, 7, "subscriptions/listen", "{\"notifications\":{}}");
+    CHECK_EQ(error_of(s.client, 7), -32601);
+    CHECK_EQ(child_got(s.first, "subscriptions/listen"), 0);
 }
 
 /* ---- bounds ---- */
@@ -172,11 +158,10 @@ TEST(a_filter_that_is_none_is_refused_with_a_sentence)
         char id[16];
         (void)snprintf(id, sizeof id, "%d", i + 1);
         listen_as(s.client, 0, id, bad[i]);
-        CHECK(error_of(s.client, i + 1) == -32602);
+        CHECK_EQ(error_of(s.client, i + 1), -32602);
         CHECK(error_says(s.client, i + 1, "\\\"notifications\\\""));
     }
-    CHECK(heard(s.client, ACK) == 0);
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, ACK), 0);
 }
 
 static char *many_uris(int count) /* for free() */
@@ -199,8 +184,7 @@ TEST(more_uris_than_one_listener_may_have_are_refused_and_none_of_them_is_kept)
     listen_as(s.client, 0, "1", filter);
     free(filter);
     CHECK(error_of(s.client, 1) == -32602 && error_says(s.client, 1, "1000"));
-    CHECK(child_got(s.first, "resources/subscribe") == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 0);
 }
 
 TEST(more_listeners_than_a_session_may_have_are_overload_and_one_that_ends_makes_room)
@@ -208,14 +192,13 @@ TEST(more_listeners_than_a_session_may_have_are_overload_and_one_that_ends_makes
     struct scene s = modern_scene();
     for (uint64_t i = 0; i < HF_SESSION_LISTENERS_MAX; i++)
         listen_as(s.client, 100 + i, "5", "{\"toolsListChanged\":true}");
-    CHECK(heard(s.client, ACK) == HF_SESSION_LISTENERS_MAX);
+    CHECK_EQ(heard(s.client, ACK), HF_SESSION_LISTENERS_MAX);
     listen_as(s.client, 2, "6", "{}");
-    CHECK(error_of(s.client, 6) == -31005);
+    CHECK_EQ(error_of(s.client, 6), -31005);
     CHECK(data_is(s.client, 6, "reason", "\"too_many_subscriptions\""));
     client_via_gone(s.client, 100);
     listen_as(s.client, 3, "7", "{}");
     CHECK(error_of(s.client, 7) == 0 && heard(s.client, ACK) == HF_SESSION_LISTENERS_MAX + 1);
-    world_end(s.w);
 }
 
 TEST(all_clients_together_follow_no_more_resources_than_the_bound)
@@ -225,18 +208,16 @@ TEST(all_clients_together_follow_no_more_resources_than_the_bound)
     for (int i = 0; i < HF_SUBSCRIPTIONS_MAX / HF_LISTENER_URIS_MAX; i++)
         listen_as(s.client, 1, "5", filter);
     free(filter);
-    CHECK(child_got(s.first, "resources/subscribe") == HF_LISTENER_URIS_MAX); /* each once */
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), HF_LISTENER_URIS_MAX); /* each once */
     listen_as(s.client, 2, "6", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(error_of(s.client, 6) == -31005);
+    CHECK_EQ(error_of(s.client, 6), -31005);
     struct client *old = greeted_client(s.w, NULL);
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
-                     "\"uri\":\"a:1\"}}");
+    client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
     CHECK(error_of(old, 1) == -31005 && data_is(old, 1, "dispatched", "false"));
     client_via_gone(s.client, 1);
-    CHECK(child_got(s.first, "resources/unsubscribe") == HF_LISTENER_URIS_MAX);
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), HF_LISTENER_URIS_MAX);
     listen_as(s.client, 2, "7", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(error_of(s.client, 7) == 0);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 7), 0);
 }
 
 TEST(what_listeners_make_us_remember_is_bounded_in_bytes_and_given_back)
@@ -251,11 +232,10 @@ TEST(what_listeners_make_us_remember_is_bounded_in_bytes_and_given_back)
     listen_as(s.client, 6, "2", filter);
     CHECK(error_of(s.client, 1) == 0 && error_of(s.client, 2) == -31005);
     client_via_gone(s.client, 5);
-    CHECK(hf_engine_remembered_bytes(s.w->engine) == before);
+    CHECK_EQ(hf_engine_remembered_bytes(s.w->engine), before);
     listen_as(s.client, 7, "3", filter);
-    CHECK(error_of(s.client, 3) == 0);
+    CHECK_EQ(error_of(s.client, 3), 0);
     free(filter);
-    world_end(s.w);
 }
 
 /* ---- the end ---- */
@@ -285,10 +265,9 @@ TEST(when_holdfast_stops_every_listener_gets_its_result)
     CHECK(is_graceful_end(s.client, 10) && answer_to(s.client, 10)->via == 5);
     CHECK(is_graceful_end(s.client, 11) && is_graceful_end(aggregate, 12));
     CHECK(answers_to(s.client, 10) == 1 && heard(s.client, CHANGED) == 0);
-    CHECK(child_got(s.first, "resources/unsubscribe") == 0); /* it is leaving anyway */
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 0); /* it is leaving anyway */
     listen_as(aggregate, 8, "13", "{\"toolsListChanged\":true}");
-    CHECK(error_of(aggregate, 13) == -31001);
-    world_end(s.w);
+    CHECK_EQ(error_of(aggregate, 13), -31001);
 }
 
 TEST(when_its_only_server_is_removed_a_listener_gets_its_result_and_others_go_on)
@@ -302,8 +281,7 @@ TEST(when_its_only_server_is_removed_a_listener_gets_its_result_and_others_go_on
     CHECK(is_graceful_end(s.client, 10));
     CHECK(answers_to(aggregate, 12) == 0 && heard(aggregate, CHANGED) == 1);
     listen_as(s.client, 0, "11", "{}");
-    CHECK(error_of(s.client, 11) == -32602);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 11), -32602);
 }
 
 TEST(a_client_that_closes_its_side_gets_the_result_of_its_listener_at_once)
@@ -314,7 +292,6 @@ TEST(a_client_that_closes_its_side_gets_the_result_of_its_listener_at_once)
     settle(s.w);
     CHECK(is_graceful_end(s.client, 10));
     CHECK(hf_session_is_settled(s.client->session));
-    world_end(s.w);
 }
 
 TEST(a_cancelled_listener_hears_nothing_more_and_gets_no_answer)
@@ -323,10 +300,9 @@ TEST(a_cancelled_listener_hears_nothing_more_and_gets_no_answer)
     list_tools(s.client, 1);
     listen_as(s.client, 5, "10", "{\"toolsListChanged\":true}");
     client_cancels(s.client, 10);
-    CHECK(taken_back_via(s.client, 5) == 1);
+    CHECK_EQ(taken_back_via(s.client, 5), 1);
     change_tools(s.w, s.server, "[{\"name\":\"other\"}]");
     CHECK(heard(s.client, CHANGED) == 0 && answers_to(s.client, 10) == 0);
-    world_end(s.w);
 }
 
 TEST(a_cancel_that_may_mean_a_call_or_a_listener_ends_neither)
@@ -339,8 +315,7 @@ TEST(a_cancel_that_may_mean_a_call_or_a_listener_ends_neither)
                     ",\"name\":\"echo\"}}");
     client_cancels(s.client, 10);
     CHECK(taken_back_via(s.client, 5) == 0 && taken_back_via(s.client, 6) == 0);
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
 }
 
 TEST(clients_that_share_a_modern_session_cannot_cancel_each_others_listeners)
@@ -349,10 +324,9 @@ TEST(clients_that_share_a_modern_session_cannot_cancel_each_others_listeners)
     hf_session_set_modern(s.client->session);
     listen_as(s.client, 5, "10", "{\"toolsListChanged\":true}");
     client_cancels(s.client, 10);
-    CHECK(taken_back_via(s.client, 5) == 0);
+    CHECK_EQ(taken_back_via(s.client, 5), 0);
     client_via_gone(s.client, 5);
-    CHECK(taken_back_via(s.client, 5) == 1);
-    world_end(s.w);
+    CHECK_EQ(taken_back_via(s.client, 5), 1);
 }
 
 TEST(the_listener_whose_stream_is_gone_ends_and_the_one_beside_it_goes_on)
@@ -364,7 +338,6 @@ TEST(the_listener_whose_stream_is_gone_ends_and_the_one_beside_it_goes_on)
     client_via_gone(s.client, 5);
     change_tools(s.w, s.server, "[{\"name\":\"other\"}]");
     CHECK(heard(s.client, CHANGED) == 1 && last_heard(s.client, CHANGED)->via == 6);
-    world_end(s.w);
 }
 
 /* ---- resources of legacy servers ---- */
@@ -374,70 +347,59 @@ TEST(a_legacy_server_is_subscribed_to_once_for_all_and_unsubscribed_after_the_la
     struct scene s = modern_scene();
     struct client *old = greeted_client(s.w, NULL);
     listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(child_got(s.first, "resources/subscribe") == 1);
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 1);
     listen_as(s.client, 6, "11", "{\"resourceSubscriptions\":[\"a:\\u0031\",\"a:2\"]}");
-    CHECK(child_got(s.first, "resources/subscribe") == 2);
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 2);
     CHECK(span_has(child_last(s.first, "resources/subscribe")->msg.params, "\"a:2\""));
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
-                     "\"uri\":\"a:1\"}}");
+    client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
     child_answers(s.first, "resources/subscribe", "{}");
     CHECK(has_result(old, 1) && child_got(s.first, "resources/subscribe") == 3);
     client_via_gone(s.client, 5);
-    CHECK(child_got(s.first, "resources/unsubscribe") == 0);
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 0);
     client_via_gone(s.client, 6);
-    CHECK(child_got(s.first, "resources/unsubscribe") == 1);
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 1);
     CHECK(span_has(child_last(s.first, "resources/unsubscribe")->msg.params, "\"a:2\""));
     client_leaves(old);
-    CHECK(child_got(s.first, "resources/unsubscribe") == 2);
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 2);
     CHECK(span_has(child_last(s.first, "resources/unsubscribe")->msg.params, "\"a:1\""));
-    world_end(s.w);
 }
 
 TEST(a_client_that_unsubscribes_does_not_cost_a_listener_its_updates)
 {
     struct scene s = modern_scene();
     struct client *old = greeted_client(s.w, NULL);
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
-                     "\"uri\":\"a:1\"}}");
+    client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
     child_answers(s.first, "resources/subscribe", "{}");
     listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(child_got(s.first, "resources/subscribe") == 1);
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
-                     "\"params\":{\"uri\":\"a:1\"}}");
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 1);
+    client_requests(old, 2, "resources/unsubscribe", "{\"uri\":\"a:1\"}");
     CHECK(has_result(old, 2) && child_got(s.first, "resources/unsubscribe") == 0);
     update(s.first, "a:1");
     CHECK(heard(s.client, UPDATED) == 1 && heard(old, UPDATED) == 0);
-    world_end(s.w);
 }
 
 TEST(a_client_of_both_eras_that_unsubscribes_keeps_what_it_listens_for)
 {
     struct scene s = modern_scene();
     struct client *both = greeted_client(s.w, NULL);
-    client_says(both, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
-                      "\"params\":{\"uri\":\"a:1\"}}");
+    client_requests(both, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
     child_answers(s.first, "resources/subscribe", "{}");
     listen_as(both, 0, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    client_says(both, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
-                      "\"params\":{\"uri\":\"a:1\"}}");
+    client_requests(both, 2, "resources/unsubscribe", "{\"uri\":\"a:1\"}");
     CHECK(has_result(both, 2) && child_got(s.first, "resources/unsubscribe") == 0);
-    world_end(s.w);
 }
 
 TEST(a_listener_that_comes_while_the_last_one_unsubscribes_is_subscribed_for_anew)
 {
     struct scene s = modern_scene();
     struct client *old = greeted_client(s.w, NULL);
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
-                     "\"uri\":\"a:1\"}}");
+    client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
     child_answers(s.first, "resources/subscribe", "{}");
-    client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
-                     "\"params\":{\"uri\":\"a:1\"}}");
+    client_requests(old, 2, "resources/unsubscribe", "{\"uri\":\"a:1\"}");
     listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(child_got(s.first, "resources/subscribe") == 1);
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 1);
     child_answers(s.first, "resources/unsubscribe", "{}");
     CHECK(has_result(old, 2) && child_got(s.first, "resources/subscribe") == 2);
-    world_end(s.w);
 }
 
 TEST(the_last_listener_that_goes_does_not_cost_a_client_what_it_is_just_subscribing_to)
@@ -446,34 +408,29 @@ TEST(the_last_listener_that_goes_does_not_cost_a_client_what_it_is_just_subscrib
         struct scene s = modern_scene();
         struct client *old = greeted_client(s.w, NULL);
         listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
-                         "\"params\":{\"uri\":\"a:1\"}}");
+        client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
         client_via_gone(s.client, 5);
-        CHECK(child_got(s.first, "resources/unsubscribe") == 0);
+        CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 0);
         if (fails)
             child_answers_error(s.first, "resources/subscribe", -32603, "no");
         else
             child_answers(s.first, "resources/subscribe", "{}");
-        CHECK(child_got(s.first, "resources/subscribe") == 2);
-        CHECK(child_got(s.first, "resources/unsubscribe") == (size_t)fails);
+        CHECK_EQ(child_got(s.first, "resources/subscribe"), 2);
+        CHECK_EQ(child_got(s.first, "resources/unsubscribe"), (size_t)fails);
         world_end(s.w);
     }
 }
 
 TEST(an_unsubscribe_that_ends_without_an_answer_costs_nobody_else_the_updates)
 {
-    struct hf_settings settings = default_settings();
-    settings.call_timeout_ms = 1000;
     for (int how = 0; how < 5; how++) {
-        struct scene s = modern_scene_of(settings);
+        struct scene s = modern_scene_of(SETTINGS(.call_timeout_ms = 1000));
         struct client *old = greeted_client(s.w, NULL);
-        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
-                         "\"params\":{\"uri\":\"a:1\"}}");
+        client_requests(old, 1, "resources/subscribe", "{\"uri\":\"a:1\"}");
         child_answers(s.first, "resources/subscribe", "{}");
-        client_says(old, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/unsubscribe\","
-                         "\"params\":{\"uri\":\"a:1\"}}");
+        client_requests(old, 2, "resources/unsubscribe", "{\"uri\":\"a:1\"}");
         listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"a:1\"]}");
-        CHECK(child_got(s.first, "resources/subscribe") == 1);
+        CHECK_EQ(child_got(s.first, "resources/subscribe"), 1);
         if (how < 2)
             how ? advance(s.w, 1000) : client_cancels(old, 2);
         else if (how == 2)
@@ -498,11 +455,10 @@ TEST(what_listeners_follow_is_subscribed_to_again_on_every_new_generation)
         child_dies(newest_child(s.w, s.server));
         advance(s.w, 30000);
         struct child *next = newest_child(s.w, s.server);
-        CHECK(child_got(next, "resources/subscribe") == 1);
+        CHECK_EQ(child_got(next, "resources/subscribe"), 1);
         update(next, "a:1");
     }
     CHECK(heard(s.client, UPDATED) == 2 && answers_to(s.client, 10) == 0);
-    world_end(s.w);
 }
 
 TEST(an_update_reaches_listeners_of_it_and_of_what_it_is_a_part_of)
@@ -511,15 +467,14 @@ TEST(an_update_reaches_listeners_of_it_and_of_what_it_is_a_part_of)
     listen_as(s.client, 5, "10", "{\"resourceSubscriptions\":[\"file:///a\",\"file:///a/b\"]}");
     listen_as(s.client, 6, "11", "{\"resourceSubscriptions\":[\"file:///ab\"]}");
     update(s.first, "file:///a/b"); /* covered twice, told once */
-    REQUIRE(heard(s.client, UPDATED) == 1);
+    REQUIRE_EQ(heard(s.client, UPDATED), 1);
     const struct message *m = last_heard(s.client, UPDATED);
     CHECK(m->via == 5 && span_has(m->msg.params, TAG "10"));
     CHECK(span_has(m->msg.params, "\"uri\":\"file:///a/b\""));
     update(s.first, "file:///ab"); /* no part of file:///a */
     CHECK(heard(s.client, UPDATED) == 2 && last_heard(s.client, UPDATED)->via == 6);
     update(s.first, "file:///abc");
-    CHECK(heard(s.client, UPDATED) == 2);
-    world_end(s.w);
+    CHECK_EQ(heard(s.client, UPDATED), 2);
 }
 
 TEST(what_a_server_says_beside_the_uri_of_an_update_passes)
@@ -532,7 +487,6 @@ TEST(what_a_server_says_beside_the_uri_of_an_update_passes)
     REQUIRE(m);
     CHECK(span_has(m->msg.params, "\"x\":1.50") && span_has(m->msg.params, "\"y\":[2]"));
     CHECK(span_has(m->msg.params, TAG "10"));
-    world_end(s.w);
 }
 
 TEST(a_resource_that_no_list_has_is_asked_for_at_every_server_that_has_updates)
@@ -546,53 +500,42 @@ TEST(a_resource_that_no_list_has_is_asked_for_at_every_server_that_has_updates)
     settle(w);
     struct client *client = open_client(w, NULL);
     listen_as(client, 0, "10", "{\"resourceSubscriptions\":[\"a:1\",\"x:1\"]}");
-    CHECK(child_got(newest_child(w, a), "resources/subscribe") == 2);
-    CHECK(child_got(newest_child(w, b), "resources/subscribe") == 1);
-    CHECK(child_got(newest_child(w, c), "resources/subscribe") == 0);
+    CHECK_EQ(child_got(newest_child(w, a), "resources/subscribe"), 2);
+    CHECK_EQ(child_got(newest_child(w, b), "resources/subscribe"), 1);
+    CHECK_EQ(child_got(newest_child(w, c), "resources/subscribe"), 0);
     update(newest_child(w, b), "a:1"); /* that one is a's */
-    CHECK(heard(client, UPDATED) == 0);
+    CHECK_EQ(heard(client, UPDATED), 0);
     update(newest_child(w, b), "x:1");
-    CHECK(heard(client, UPDATED) == 1);
+    CHECK_EQ(heard(client, UPDATED), 1);
     operate(w, a, HF_OP_REMOVE); /* from now on a:1 may be anybody's */
-    CHECK(child_got(newest_child(w, b), "resources/subscribe") == 2);
-    world_end(w);
+    CHECK_EQ(child_got(newest_child(w, b), "resources/subscribe"), 2);
 }
 
 TEST(following_a_resource_of_a_resting_server_wakes_it)
 {
-    struct world *w = world_new();
-    struct hf_settings settings = default_settings();
-    settings.idle_ms = 5000;
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
-    settle(w);
-    struct client *c = open_client(w, NULL);
-    advance(w, 20000);
-    REQUIRE(IS(server, DISCONNECTED));
+    struct scene s = lone_server(SETTINGS(.idle_ms = 5000),
+                                 MANNERS(.resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]"));
+    struct client *c = open_client(s.w, NULL);
+    advance(s.w, 20000);
+    REQUIRE(IS(s.server, DISCONNECTED));
     listen_as(c, 0, "10", "{\"toolsListChanged\":true}"); /* we know its tools: it may rest */
-    CHECK(IS(server, DISCONNECTED));
+    CHECK(IS(s.server, DISCONNECTED));
     listen_as(c, 0, "11", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    CHECK(IS(server, CONNECTED));
-    CHECK(child_got(newest_child(w, server), "resources/subscribe") == 1);
-    world_end(w);
+    CHECK(IS(s.server, CONNECTED));
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "resources/subscribe"), 1);
 }
 
 TEST(with_session_isolation_a_listener_follows_resources_in_its_own_runtime)
 {
-    struct world *w = world_new();
-    struct hf_settings settings = default_settings();
-    settings.isolation = HF_ISOLATION_SESSION;
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
-    settle(w);
-    struct client *a = open_client(w, server), *b = open_client(w, server);
+    struct scene s = lone_server(SETTINGS(.isolation = HF_ISOLATION_SESSION),
+                                 MANNERS(.resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]"));
+    struct client *a = open_client(s.w, s.server), *b = open_client(s.w, s.server);
     listen_as(a, 0, "1", "{\"resourceSubscriptions\":[\"a:1\"]}");
     listen_as(b, 0, "1", "{\"resourceSubscriptions\":[\"a:1\"]}");
-    struct child *of_a = child_of(w, server, 1), *of_b = child_of(w, server, 2);
+    struct child *of_a = child_of(s.w, s.server, 1), *of_b = child_of(s.w, s.server, 2);
     REQUIRE(of_a && of_b);
-    CHECK(child_got(of_a, "resources/subscribe") == 1);
-    CHECK(child_got(of_b, "resources/subscribe") == 1);
+    CHECK_EQ(child_got(of_a, "resources/subscribe"), 1);
+    CHECK_EQ(child_got(of_b, "resources/subscribe"), 1);
     update(of_b, "a:1");
     CHECK(heard(a, UPDATED) == 0 && heard(b, UPDATED) == 1);
-    world_end(w);
 }

@@ -15,9 +15,7 @@
 
 static struct hf_settings modern_settings(void)
 {
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
-    settings.relist_ms = 0;
+    struct hf_settings settings = SETTINGS(.era = HF_ERA_UNKNOWN, .relist_ms = 0);
     return settings;
 }
 
@@ -89,7 +87,7 @@ static char *listen_id(const struct child *c) /* of the last one; static memory 
 TEST(a_modern_server_is_listened_to_for_what_it_announces)
 {
     struct scene s = modern_server();
-    REQUIRE(child_got(s.first, LISTEN) == 1);
+    REQUIRE_EQ(child_got(s.first, LISTEN), 1);
     const struct hf_span params = child_last(s.first, LISTEN)->msg.params;
     CHECK(span_has(params, "\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":"
                            "true}"));
@@ -98,22 +96,17 @@ TEST(a_modern_server_is_listened_to_for_what_it_announces)
     acknowledge(s.first);
     advance(s.w, 3600000);
     CHECK(child_got(s.first, LISTEN) == 1 && heard(s.client, ACK) == 0);
-    world_end(s.w);
 }
 
 TEST(a_server_that_announces_nothing_is_not_listened_to)
 {
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", modern_settings());
-    manners_of(w, server)->is_modern = true;
-    settle(w);
-    CHECK(IS(server, CONNECTED) && child_got(newest_child(w, server), LISTEN) == 0);
-    struct hf_server *legacy = add_server(w, "l", modern_settings());
-    become_modern(manners_of(w, legacy));
-    manners_of(w, legacy)->is_modern = false;
-    settle(w);
-    CHECK(IS(legacy, CONNECTED) && child_got(newest_child(w, legacy), LISTEN) == 0);
-    world_end(w);
+    struct scene s = lone_server(modern_settings(), MANNERS(.is_modern = true));
+    CHECK(IS(s.server, CONNECTED) && child_got(newest_child(s.w, s.server), LISTEN) == 0);
+    struct hf_server *legacy = add_server(s.w, "l", modern_settings());
+    become_modern(manners_of(s.w, legacy));
+    manners_of(s.w, legacy)->is_modern = false;
+    settle(s.w);
+    CHECK(IS(legacy, CONNECTED) && child_got(newest_child(s.w, legacy), LISTEN) == 0);
 }
 
 TEST(listening_is_no_call_of_a_client)
@@ -127,7 +120,6 @@ TEST(listening_is_no_call_of_a_client)
     CHECK(s.first->runtime == NULL && child_got(newest_child(s.w, s.server), LISTEN) == 1);
     advance(s.w, 20000);
     CHECK(IS(s.server, DISCONNECTED));
-    world_end(s.w);
 }
 
 TEST(list_changed_of_a_modern_server_re_lists_and_listeners_hear_its_word_and_others_true_changes)
@@ -139,9 +131,8 @@ TEST(list_changed_of_a_modern_server_re_lists_and_listeners_hear_its_word_and_ot
     CHECK(child_got(s.first, "tools/list") == 2 && heard(s.client, CHANGED) == 1);
     s.first->manners.tools = "[{\"name\":\"other\"}]";
     say_tagged(s.first, CHANGED, listen_id(s.first), "");
-    REQUIRE(heard(s.client, CHANGED) == 3); /* it has greeted and listens: once for each */
+    REQUIRE_EQ(heard(s.client, CHANGED), 3); /* it has greeted and listens: once for each */
     CHECK(span_has(last_heard(s.client, CHANGED)->msg.params, TAG "5}"));
-    world_end(s.w);
 }
 
 TEST(a_listening_that_ends_is_begun_again_later_and_later_and_what_was_missed_is_listed)
@@ -156,19 +147,18 @@ TEST(a_listening_that_ends_is_begun_again_later_and_later_and_what_was_missed_is
         else
             child_answers_error(s.first, LISTEN, -32603, "busy");
         advance(s.w, delays[i] - 1);
-        CHECK(child_got(s.first, LISTEN) == i + 1);
+        CHECK_EQ(child_got(s.first, LISTEN), i + 1);
         advance(s.w, 1);
-        CHECK(child_got(s.first, LISTEN) == i + 2);
-        CHECK(child_got(s.first, "tools/list") == lists);
+        CHECK_EQ(child_got(s.first, LISTEN), i + 2);
+        CHECK_EQ(child_got(s.first, "tools/list"), lists);
         acknowledge(s.first);
-        CHECK(child_got(s.first, "tools/list") == lists + 1);
+        CHECK_EQ(child_got(s.first, "tools/list"), lists + 1);
     }
     advance(s.w, 30000); /* it held: the next end is a first one again */
     child_answers(s.first, LISTEN, "{\"resultType\":\"complete\"}");
     advance(s.w, 1000);
-    CHECK(child_got(s.first, LISTEN) == 9);
+    CHECK_EQ(child_got(s.first, LISTEN), 9);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 1);
-    world_end(s.w);
 }
 
 TEST(a_server_that_knows_no_listening_is_not_asked_again_in_this_generation)
@@ -180,8 +170,7 @@ TEST(a_server_that_knows_no_listening_is_not_asked_again_in_this_generation)
     CHECK(has_result(s.client, 1) && child_got(s.first, LISTEN) == 1);
     child_dies(s.first);
     advance(s.w, 30000);
-    CHECK(child_got(newest_child(s.w, s.server), LISTEN) == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), LISTEN), 1);
 }
 
 TEST(after_a_reconnect_a_server_is_listened_to_again_with_everything_clients_follow)
@@ -194,11 +183,10 @@ TEST(after_a_reconnect_a_server_is_listened_to_again_with_everything_clients_fol
         child_dies(newest_child(s.w, s.server));
         advance(s.w, 30000);
         struct child *next = newest_child(s.w, s.server);
-        REQUIRE(child_got(next, LISTEN) == 1);
+        REQUIRE_EQ(child_got(next, LISTEN), 1);
         CHECK(span_has(child_last(next, LISTEN)->msg.params,
                        "\"resourceSubscriptions\":[\"a:1\",\"a:2\"]"));
     }
-    world_end(s.w);
 }
 
 /* ---- what clients follow changes ---- */
@@ -210,25 +198,24 @@ TEST(when_what_clients_follow_changes_a_new_listening_replaces_the_old_once_ackn
     char *old = hf_strdup(listen_id(s.first));
     subscribe(s.client, 1, "subscribe", "a:1");
     CHECK(has_result(s.client, 1));
-    REQUIRE(child_got(s.first, LISTEN) == 2);
+    REQUIRE_EQ(child_got(s.first, LISTEN), 2);
     CHECK(span_has(child_last(s.first, LISTEN)->msg.params, "\"resourceSubscriptions\":[\"a:1\"]"));
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
     say_tagged(s.first, CHANGED, old, ""); /* still heard */
-    CHECK(child_got(s.first, "tools/list") == 2);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
     acknowledge(s.first);
-    REQUIRE(child_got(s.first, "notifications/cancelled") == 1);
-    CHECK(hf_span_is(hf_json_get(child_last(s.first, "notifications/cancelled")->msg.params,
-                                 HF_SPAN("requestId")),
-                     old));
+    REQUIRE_EQ(child_got(s.first, "notifications/cancelled"), 1);
+    CHECK_SPAN(hf_json_get(child_last(s.first, "notifications/cancelled")->msg.params,
+                           HF_SPAN("requestId")),
+               old);
     say_tagged(s.first, CHANGED, old, ""); /* crossed the cancel: nobody's any more */
-    CHECK(child_got(s.first, "tools/list") == 2);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
     subscribe(s.client, 2, "subscribe", "a:1"); /* nothing new */
-    CHECK(child_got(s.first, LISTEN) == 2);
+    CHECK_EQ(child_got(s.first, LISTEN), 2);
     subscribe(s.client, 3, "unsubscribe", "a:1");
     CHECK(has_result(s.client, 3) && child_got(s.first, LISTEN) == 3);
     CHECK(!span_has(child_last(s.first, LISTEN)->msg.params, "resourceSubscriptions"));
     hf_free(old);
-    world_end(s.w);
 }
 
 TEST(changes_that_come_before_the_acknowledgement_are_asked_for_together)
@@ -237,13 +224,12 @@ TEST(changes_that_come_before_the_acknowledgement_are_asked_for_together)
     subscribe(s.client, 1, "subscribe", "a:1");
     subscribe(s.client, 2, "subscribe", "a:2");
     subscribe(s.client, 3, "subscribe", "a:3");
-    CHECK(child_got(s.first, LISTEN) == 1);
+    CHECK_EQ(child_got(s.first, LISTEN), 1);
     acknowledge(s.first);
-    REQUIRE(child_got(s.first, LISTEN) == 2);
+    REQUIRE_EQ(child_got(s.first, LISTEN), 2);
     CHECK(span_has(child_last(s.first, LISTEN)->msg.params, "[\"a:1\",\"a:2\",\"a:3\"]"));
     acknowledge(s.first);
     CHECK(child_got(s.first, LISTEN) == 2 && child_got(s.first, "notifications/cancelled") == 1);
-    world_end(s.w);
 }
 
 /* Each listening says everything that is followed: one for each change would be 50 MB for these. */
@@ -276,10 +262,9 @@ TEST(a_server_that_never_acknowledges_is_believed_after_five_seconds)
     struct scene s = modern_server();
     subscribe(s.client, 1, "subscribe", "a:1");
     advance(s.w, 4999);
-    CHECK(child_got(s.first, LISTEN) == 1);
+    CHECK_EQ(child_got(s.first, LISTEN), 1);
     advance(s.w, 1);
-    CHECK(child_got(s.first, LISTEN) == 2);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, LISTEN), 2);
 }
 
 TEST(the_old_listening_stays_while_the_new_one_is_refused)
@@ -289,21 +274,20 @@ TEST(the_old_listening_stays_while_the_new_one_is_refused)
     char *old = hf_strdup(listen_id(s.first));
     subscribe(s.client, 1, "subscribe", "a:1");
     child_answers_error(s.first, LISTEN, -32602, "too many");
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
     say_tagged(s.first, CHANGED, old, "");
-    CHECK(child_got(s.first, "tools/list") == 2);
+    CHECK_EQ(child_got(s.first, "tools/list"), 2);
     advance(s.w, 1000);
-    REQUIRE(child_got(s.first, LISTEN) == 3);
+    REQUIRE_EQ(child_got(s.first, LISTEN), 3);
     child_answers_error(s.first, LISTEN, -32602, "too many");
     subscribe(s.client, 2, "subscribe", "a:2"); /* does not hurry it */
-    CHECK(child_got(s.first, LISTEN) == 3);
+    CHECK_EQ(child_got(s.first, LISTEN), 3);
     advance(s.w, 2000);
-    CHECK(child_got(s.first, LISTEN) == 4);
+    CHECK_EQ(child_got(s.first, LISTEN), 4);
     CHECK(span_has(child_last(s.first, LISTEN)->msg.params, "[\"a:1\",\"a:2\"]"));
     acknowledge(s.first);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
     hf_free(old);
-    world_end(s.w);
 }
 
 TEST(a_server_followed_for_its_resources_alone_is_let_go_when_nobody_follows)
@@ -315,13 +299,12 @@ TEST(a_server_followed_for_its_resources_alone_is_let_go_when_nobody_follows)
     settle(w);
     struct client *c = greeted_client(w, NULL);
     struct child *child = newest_child(w, server);
-    CHECK(child_got(child, LISTEN) == 0);
+    CHECK_EQ(child_got(child, LISTEN), 0);
     subscribe(c, 1, "subscribe", "a:1");
-    CHECK(child_got(child, LISTEN) == 1);
+    CHECK_EQ(child_got(child, LISTEN), 1);
     acknowledge(child);
     client_leaves(c);
     CHECK(child_got(child, LISTEN) == 1 && child_got(child, "notifications/cancelled") == 1);
-    world_end(w);
 }
 
 /* ---- updates ---- */
@@ -336,12 +319,10 @@ TEST(an_update_reaches_each_client_in_its_own_way_and_never_with_the_servers_tag
     acknowledge(s.first);
     say_tagged(s.first, UPDATED, listen_id(s.first), ",\"uri\":\"a:1\"");
     REQUIRE(heard(s.client, UPDATED) == 1 && heard(modern, UPDATED) == 1);
-    CHECK(hf_span_is(last_heard(s.client, UPDATED)->msg.params,
-                     "{\"_meta\":{\"z\":1},\"uri\":\"a:1\"}"));
-    CHECK(hf_span_is(last_heard(modern, UPDATED)->msg.params,
-                     "{\"_meta\":{" TAG "5,\"z\":1},\"uri\":\"a:1\"}"));
-    CHECK(heard(alone, UPDATED) == 0); /* it did not ask */
-    world_end(s.w);
+    CHECK_SPAN(last_heard(s.client, UPDATED)->msg.params, "{\"_meta\":{\"z\":1},\"uri\":\"a:1\"}");
+    CHECK_SPAN(last_heard(modern, UPDATED)->msg.params,
+               "{\"_meta\":{" TAG "5,\"z\":1},\"uri\":\"a:1\"}");
+    CHECK_EQ(heard(alone, UPDATED), 0); /* it did not ask */
 }
 
 /* ---- requests that the modern revision has not ---- */
@@ -354,20 +335,18 @@ TEST(subscribe_and_the_log_level_of_legacy_clients_are_answered_in_a_modern_serv
     for (size_t i = 0; i < 2; i++) {
         subscribe(clients[i], 1, "subscribe", "a:1");
         subscribe(clients[i], 2, "unsubscribe", "a:1");
-        client_says(clients[i], "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"logging/setLevel\","
-                                "\"params\":{\"level\":\"warning\"}}");
+        client_requests(clients[i], 3, "logging/setLevel", "{\"level\":\"warning\"}");
         client_asks(clients[i], 4, "ping");
         for (int id = 1; id <= 4; id++)
             CHECK(has_result(clients[i], id) && answers_to(clients[i], id) == 1);
     }
-    CHECK(child_got(s.first, "resources/subscribe") == 0);
-    CHECK(child_got(s.first, "resources/unsubscribe") == 0);
+    CHECK_EQ(child_got(s.first, "resources/subscribe"), 0);
+    CHECK_EQ(child_got(s.first, "resources/unsubscribe"), 0);
     CHECK(child_got(s.first, "logging/setLevel") == 0 && child_got(s.first, "ping") == 0);
     client_calls(alone, 5, "echo");
     CHECK(span_has(child_last(s.first, "tools/call")->msg.params,
                    "\"io.modelcontextprotocol/logLevel\":\"warning\""));
-    CHECK(status_of(s.server).in_flight == 1);
-    world_end(s.w);
+    CHECK_EQ(status_of(s.server).in_flight, 1);
 }
 
 TEST(a_subscribe_that_waited_for_a_server_to_turn_out_modern_is_answered_by_us_too)
@@ -379,14 +358,13 @@ TEST(a_subscribe_that_waited_for_a_server_to_turn_out_modern_is_answered_by_us_t
     settle(w);
     struct client *c = greeted_client(w, server);
     subscribe(c, 1, "subscribe", "a:1");
-    CHECK(answers_to(c, 1) == 0);
+    CHECK_EQ(answers_to(c, 1), 0);
     child_start(newest_child(w, server));
     CHECK(has_result(c, 1));
     struct child *child = newest_child(w, server);
     CHECK(child_got(child, "resources/subscribe") == 0 && child_got(child, LISTEN) == 1);
     acknowledge(child);
     CHECK(span_has(child_last(child, LISTEN)->msg.params, "[\"a:1\"]"));
-    world_end(w);
 }
 
 TEST(a_modern_server_without_updates_has_no_subscribe)
@@ -401,7 +379,6 @@ TEST(a_modern_server_without_updates_has_no_subscribe)
     CHECK(error_of(c, 1) == -32601 && child_got(newest_child(w, server), LISTEN) == 0);
     listen_as(c, 2, "{\"resourceSubscriptions\":[\"a:1\"]}");
     CHECK(span_has(last_heard(c, ACK)->msg.params, "\"notifications\":{}"));
-    world_end(w);
 }
 
 /* ---- over HTTP ---- */
@@ -436,8 +413,7 @@ TEST(a_remote_modern_server_is_listened_to_by_a_post_and_never_by_a_get)
     exchange_says(
         x, "{\"jsonrpc\":\"2.0\",\"method\":\"" CHANGED "\",\"params\":{\"_meta\":{" TAG "%.*s}}}",
         HF_FMT(x->body.items[0].msg.id));
-    CHECK(exchanges(s.w, "tools/list") == 2);
-    world_end(s.w);
+    CHECK_EQ(exchanges(s.w, "tools/list"), 2);
 }
 
 TEST(a_remote_listening_that_breaks_loses_nothing_and_is_begun_again)
@@ -451,16 +427,15 @@ TEST(a_remote_listening_that_breaks_loses_nothing_and_is_begun_again)
     advance(s.w, 999);
     CHECK(exchanges(s.w, LISTEN) == 1 && exchanges(s.w, "RESUME") == 0);
     advance(s.w, 1);
-    CHECK(exchanges(s.w, LISTEN) == 2);
+    CHECK_EQ(exchanges(s.w, LISTEN), 2);
     exchange_fails(last_exchange(s.w, LISTEN), 503);
     advance(s.w, 2000);
-    CHECK(exchanges(s.w, LISTEN) == 3);
+    CHECK_EQ(exchanges(s.w, LISTEN), 3);
     exchange_answers_error(last_exchange(s.w, LISTEN), 404,
                            "{\"code\":-32601,\"message\":\"Method not found\"}");
     advance(s.w, 3600000);
     CHECK(exchanges(s.w, LISTEN) == 3 && IS(s.server, CONNECTED));
-    CHECK(spawns_of(s.w, s.server) == 1);
-    world_end(s.w);
+    CHECK_EQ(spawns_of(s.w, s.server), 1);
 }
 
 TEST(a_remote_listening_that_is_replaced_is_ended_by_closing_its_stream)
@@ -469,10 +444,9 @@ TEST(a_remote_listening_that_is_replaced_is_ended_by_closing_its_stream)
     struct exchange *old = last_exchange(s.w, LISTEN);
     acknowledge_over_http(old);
     subscribe(s.client, 1, "subscribe", "a:1");
-    REQUIRE(exchanges(s.w, LISTEN) == 2);
+    REQUIRE_EQ(exchanges(s.w, LISTEN), 2);
     CHECK(!old->is_aborted);
     acknowledge_over_http(last_exchange(s.w, LISTEN));
     CHECK(old->is_aborted && exchanges(s.w, "notifications/cancelled") == 0);
-    CHECK(open_exchanges(s.w, LISTEN) == 1);
-    world_end(s.w);
+    CHECK_EQ(open_exchanges(s.w, LISTEN), 1);
 }

@@ -65,16 +65,16 @@ TEST(a_readable_pipe_is_reported_in_every_turn_until_it_is_read)
     int ends[2];
     REQUIRE(s.loop && pipe2(ends, O_CLOEXEC) == 0);
     s.watch = hf_watch_new(s.loop, ends[0], on_ready, &s);
-    REQUIRE(write(ends[1], "x", 1) == 1);
+    REQUIRE_EQ(write(ends[1], "x", 1), 1);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 0); /* paused */
+    CHECK_EQ(s.calls, 0); /* paused */
     hf_watch_set(s.watch, HF_READABLE);
     hf_loop_step(s.loop, true);
     hf_loop_step(s.loop, true);
     CHECK(s.calls == 2 && s.events == HF_READABLE);
     hf_watch_set(s.watch, 0);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 2);
+    CHECK_EQ(s.calls, 2);
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(ends[0]);
@@ -85,15 +85,15 @@ TEST(watching_does_not_change_the_flags_that_others_share)
 {
     struct seen s = { .loop = hf_loop_new() };
     int ends[2];
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     s.watch = hf_watch_new(s.loop, ends[0], on_ready, &s);
     hf_watch_set(s.watch, HF_WRITABLE | HF_READABLE);
     hf_loop_step(s.loop, true);
-    CHECK(s.events == HF_WRITABLE);
+    CHECK_EQ(s.events, HF_WRITABLE);
     hf_watch_set(s.watch, HF_READABLE);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 1);
-    CHECK((fcntl(ends[0], F_GETFL) & O_NONBLOCK) == 0);
+    CHECK_EQ(s.calls, 1);
+    CHECK_EQ(fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0);
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(ends[0]);
@@ -104,7 +104,7 @@ TEST(an_error_or_a_hang_up_comes_as_the_event_that_was_asked_for_again_and_again
 {
     struct seen s = { .loop = hf_loop_new() };
     int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     close(ends[0]); /* EPOLLERR on the writing end */
     s.watch = hf_watch_new(s.loop, ends[1], on_ready, &s);
     hf_watch_set(s.watch, HF_WRITABLE);
@@ -113,7 +113,7 @@ TEST(an_error_or_a_hang_up_comes_as_the_event_that_was_asked_for_again_and_again
     CHECK(s.calls == 2 && s.events == HF_WRITABLE);
     hf_watch_free(s.watch);
     close(ends[1]);
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     close(ends[1]); /* EPOLLHUP on the reading end */
     s.watch = hf_watch_new(s.loop, ends[0], on_ready, &s);
     hf_watch_set(s.watch, HF_READABLE);
@@ -121,7 +121,7 @@ TEST(an_error_or_a_hang_up_comes_as_the_event_that_was_asked_for_again_and_again
     CHECK(s.calls == 3 && s.events == HF_READABLE);
     hf_watch_set(s.watch, 0);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 3); /* a paused hang-up is silent */
+    CHECK_EQ(s.calls, 3); /* a paused hang-up is silent */
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(ends[0]);
@@ -136,13 +136,13 @@ TEST(files_on_which_nobody_can_wait_are_ready_in_every_turn)
         s.watch = hf_watch_new(s.loop, fd, on_ready, &s);
         hf_watch_set(s.watch, HF_READABLE);
         hf_loop_step(s.loop, true);
-        CHECK(hf_loop_timeout_ms(s.loop) == 0);
+        CHECK_EQ(hf_loop_timeout_ms(s.loop), 0);
         hf_loop_step(s.loop, true);
         CHECK(s.calls == 2 && s.events == HF_READABLE);
         hf_watch_set(s.watch, 0);
-        CHECK(hf_loop_timeout_ms(s.loop) == -1);
+        CHECK_EQ(hf_loop_timeout_ms(s.loop), -1);
         hf_loop_step(s.loop, false);
-        CHECK(s.calls == 2);
+        CHECK_EQ(s.calls, 2);
         hf_watch_free(s.watch);
         hf_loop_free(s.loop);
         close(fd);
@@ -166,14 +166,14 @@ static void free_both_of(int first, int second)
     hf_watch_set(s.other, HF_WRITABLE);
     hf_loop_step(s.loop, true);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 1); /* the other one was ready too */
+    CHECK_EQ(s.calls, 1); /* the other one was ready too */
     hf_loop_free(s.loop);
 }
 
 TEST(a_callback_may_free_its_own_watch_and_one_that_is_ready_in_the_same_turn)
 {
     int ends[2];
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     free_both_of(ends[0], ends[1]);
     close(ends[0]);
     close(ends[1]);
@@ -195,7 +195,7 @@ TEST(a_turn_is_descriptors_then_alarm_then_hook)
     hf_alarm_set(&s.alarm, hf_loop_now_ms(s.loop));
     hf_loop_step(s.loop, true);
     hf_loop_step(s.loop, true);
-    CHECK(strcmp(s.order, "ratrt") == 0);
+    CHECK_STR(s.order, "ratrt");
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(fd);
@@ -213,12 +213,12 @@ TEST(the_alarm_rings_once_and_not_before_its_time)
         hf_loop_step(s.loop, true);
     CHECK(s.now_ms >= at_ms);
     hf_loop_step(s.loop, false);
-    CHECK(s.alarms == 1);
+    CHECK_EQ(s.alarms, 1);
     hf_alarm_set(&s.alarm, 1); /* long past */
     hf_alarm_set(&s.alarm, 0);
     hf_loop_step(s.loop, false);
-    CHECK(s.alarms == 1);
-    CHECK(hf_loop_timeout_ms(s.loop) == -1);
+    CHECK_EQ(s.alarms, 1);
+    CHECK_EQ(hf_loop_timeout_ms(s.loop), -1);
     hf_loop_free(s.loop);
 }
 
@@ -240,7 +240,7 @@ TEST(several_alarms_ring_in_the_order_of_their_times_and_one_set_while_it_rings_
     CHECK(first.alarms == 1 && second.alarms == 1);
     CHECK(hf_loop_timeout_ms(first.loop) <= 1); /* and rings again, but in a turn of its own */
     hf_alarm_set(&first.alarm, 0);
-    CHECK(hf_loop_timeout_ms(first.loop) == -1);
+    CHECK_EQ(hf_loop_timeout_ms(first.loop), -1);
     hf_loop_free(first.loop);
 }
 
@@ -259,7 +259,7 @@ static void spend_time(void *context, unsigned events)
     (void)events;
     const uint64_t before = hf_loop_now_ms(s->loop);
     spin_ms(5); /* the clock goes on; the turn's does not */
-    CHECK(hf_loop_now_ms(s->loop) == before);
+    CHECK_EQ(hf_loop_now_ms(s->loop), before);
     s->now_ms = before;
     s->calls++;
     hf_alarm_init(&s->alarm, s->loop, on_alarm, s);
@@ -274,9 +274,9 @@ static void spend_time_on(int fd)
     hf_watch_set(s.watch, HF_READABLE);
     hf_loop_step(s.loop, true);
     CHECK(s.calls == 1 && s.alarms == 0); /* by this turn's now it is not due */
-    CHECK(hf_loop_timeout_ms(s.loop) == 0);
+    CHECK_EQ(hf_loop_timeout_ms(s.loop), 0);
     hf_loop_step(s.loop, true);
-    CHECK(s.alarms == 1);
+    CHECK_EQ(s.alarms, 1);
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(fd);
@@ -285,7 +285,7 @@ static void spend_time_on(int fd)
 TEST(time_stands_still_during_a_turn_and_an_alarm_set_in_it_is_not_lost)
 {
     int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     close(ends[1]);
     spend_time_on(ends[0]);                                 /* one that epoll waits for */
     spend_time_on(open("/dev/null", O_RDONLY | O_CLOEXEC)); /* one that is always ready */
@@ -295,17 +295,17 @@ TEST(a_foreign_loop_can_drive_it_by_descriptor_and_timeout)
 {
     struct seen s = { .loop = hf_loop_new() };
     int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     s.watch = hf_watch_new(s.loop, ends[0], on_ready, &s);
     hf_watch_set(s.watch, HF_READABLE);
     hf_loop_step(s.loop, false);
-    CHECK(hf_loop_timeout_ms(s.loop) == -1);
+    CHECK_EQ(hf_loop_timeout_ms(s.loop), -1);
     struct pollfd on = { .fd = hf_loop_fd(s.loop), .events = POLLIN };
-    CHECK(poll(&on, 1, 0) == 0);
-    REQUIRE(write(ends[1], "x", 1) == 1);
-    CHECK(poll(&on, 1, 0) == 1);
+    CHECK_EQ(poll(&on, 1, 0), 0);
+    REQUIRE_EQ(write(ends[1], "x", 1), 1);
+    CHECK_EQ(poll(&on, 1, 0), 1);
     hf_loop_step(s.loop, false);
-    CHECK(s.calls == 1);
+    CHECK_EQ(s.calls, 1);
     hf_watch_free(s.watch);
     hf_loop_free(s.loop);
     close(ends[0]);
@@ -323,7 +323,7 @@ TEST(a_signal_becomes_a_callback_and_its_disposition_is_given_back)
     kill(getpid(), SIGUSR1);
     while (!s.signals)
         hf_loop_step(s.loop, true);
-    CHECK(s.signals == 1);
+    CHECK_EQ(s.signals, 1);
     hf_loop_free(s.loop);
     CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
 }
@@ -349,7 +349,7 @@ TEST(a_signal_ends_a_wait_that_nothing_else_would_end)
     const pid_t self = getpid();
     int status = -1;
     REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
-    CHECK(hf_loop_timeout_ms(s.loop) == -1);
+    CHECK_EQ(hf_loop_timeout_ms(s.loop), -1);
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0)
@@ -357,7 +357,7 @@ TEST(a_signal_ends_a_wait_that_nothing_else_would_end)
     while (!s.signals)
         hf_loop_step(s.loop, true);
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    CHECK(s.signals == 1);
+    CHECK_EQ(s.signals, 1);
     hf_loop_free(s.loop);
 }
 
@@ -368,7 +368,7 @@ TEST(a_signal_that_came_twice_before_a_turn_is_told_once_and_another_one_apart)
     REQUIRE(hf_loop_on_signal(first.loop, SIGUSR2, on_signal, &second));
     raise(SIGUSR1);
     raise(SIGUSR1);
-    CHECK(first.signals == 0); /* called in a turn, never from the handler */
+    CHECK_EQ(first.signals, 0); /* called in a turn, never from the handler */
     hf_loop_step(first.loop, false);
     hf_loop_step(first.loop, false);
     CHECK(first.signals == 1 && second.signals == 0);
@@ -386,10 +386,10 @@ TEST(a_signal_reaches_a_foreign_loop_through_the_descriptor)
     REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
     CHECK(poll(&on, 1, 0) == 0 && hf_loop_timeout_ms(s.loop) == -1);
     raise(SIGUSR1);
-    CHECK(poll(&on, 1, 0) == 1);
+    CHECK_EQ(poll(&on, 1, 0), 1);
     hf_loop_step(s.loop, false);
-    CHECK(s.signals == 1);
-    CHECK(poll(&on, 1, 0) == 0);
+    CHECK_EQ(s.signals, 1);
+    CHECK_EQ(poll(&on, 1, 0), 0);
     hf_loop_free(s.loop);
 }
 
@@ -409,7 +409,7 @@ TEST(every_loop_that_wants_a_signal_is_told_and_the_others_are_left_alone)
     hf_loop_free(one.loop);
     raise(SIGUSR1); /* still caught */
     hf_loop_step(two.loop, false);
-    CHECK(two.signals == 2);
+    CHECK_EQ(two.signals, 2);
     hf_loop_free(two.loop);
     hf_loop_free(other.loop);
 }
@@ -433,15 +433,15 @@ TEST(a_signal_may_be_turned_off_inside_its_own_callback_with_others_that_came_in
     raise(SIGUSR2);
     hf_loop_step(s.loop, false);
     hf_loop_step(s.loop, false);
-    CHECK(s.signals == 1);
+    CHECK_EQ(s.signals, 1);
     CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
     CHECK(sigaction(SIGUSR2, NULL, &after) == 0 && after.sa_handler == SIG_DFL);
     REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s)); /* and on again */
     hf_loop_step(s.loop, false);
-    CHECK(s.signals == 1);
+    CHECK_EQ(s.signals, 1);
     raise(SIGUSR1);
     hf_loop_step(s.loop, false);
-    CHECK(s.signals == 2);
+    CHECK_EQ(s.signals, 2);
     hf_loop_free(s.loop);
 }
 
@@ -462,15 +462,15 @@ TEST(the_handler_of_before_is_back_when_the_last_loop_lets_go)
     struct seen one = { .loop = hf_loop_new() }, two = { .loop = hf_loop_new() };
     const struct sigaction before = { .sa_handler = on_signal_before, .sa_flags = SA_NODEFER };
     struct sigaction after;
-    REQUIRE(sigaction(SIGUSR1, &before, NULL) == 0);
+    REQUIRE_EQ(sigaction(SIGUSR1, &before, NULL), 0);
     REQUIRE(hf_loop_on_signal(one.loop, SIGUSR1, on_signal, &one));
     REQUIRE(hf_loop_on_signal(two.loop, SIGUSR1, on_signal, &two));
     hf_loop_free(one.loop);
     raise(SIGUSR1);
-    CHECK(before_count == 0);
+    CHECK_EQ(before_count, 0);
     hf_loop_off_signal(two.loop, SIGUSR1);
     raise(SIGUSR1);
-    CHECK(before_count == 1);
+    CHECK_EQ(before_count, 1);
     CHECK(sigaction(SIGUSR1, NULL, &after) == 0 && (after.sa_flags & SA_NODEFER));
     hf_loop_free(two.loop);
     (void)signal(SIGUSR1, SIG_DFL);
@@ -505,7 +505,7 @@ static int each_eventfd(void (*fill)(int fd))
 
 static void fill_eventfd(int fd)
 {
-    CHECK(eventfd_write(fd, UINT64_MAX - 1) == 0);
+    CHECK_EQ(eventfd_write(fd, UINT64_MAX - 1), 0);
 }
 
 TEST(a_signal_leaves_errno_alone_and_is_told_even_if_its_handler_cannot_write)
@@ -515,9 +515,9 @@ TEST(a_signal_leaves_errno_alone_and_is_told_even_if_its_handler_cannot_write)
     (void)each_eventfd(fill_eventfd);
     errno = EILSEQ;
     raise(SIGUSR1);
-    CHECK(errno == EILSEQ);
+    CHECK_EQ(errno, EILSEQ);
     hf_loop_step(s.loop, false);
-    CHECK(s.signals == 1);
+    CHECK_EQ(s.signals, 1);
     hf_loop_free(s.loop);
 }
 
@@ -528,16 +528,16 @@ TEST(loops_that_come_and_go_use_the_same_descriptor_for_signals_again)
         struct seen s = { .loop = hf_loop_new() };
         REQUIRE(hf_loop_on_signal(s.loop, SIGUSR1, on_signal, &s));
         raise(SIGUSR1); /* and is gone before its turn: the next owner must not hear of it */
-        CHECK(s.signals == 0);
+        CHECK_EQ(s.signals, 0);
         hf_loop_free(s.loop);
         if (i == 0)
             before = each_eventfd(NULL);
     }
-    CHECK(each_eventfd(NULL) == before);
+    CHECK_EQ(each_eventfd(NULL), before);
     struct seen last = { .loop = hf_loop_new() };
     REQUIRE(hf_loop_on_signal(last.loop, SIGUSR1, on_signal, &last));
     hf_loop_step(last.loop, false);
-    CHECK(last.signals == 0);
+    CHECK_EQ(last.signals, 0);
     hf_loop_free(last.loop);
 }
 

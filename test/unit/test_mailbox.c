@@ -43,7 +43,7 @@ TEST(letters_come_in_order_and_the_descriptor_tells_whether_there_are_any)
         CHECK(hf_mailbox_put(mailbox, &notes[i].letter) && is_readable(mailbox));
     CHECK(hf_mailbox_take(mailbox, &letters) && !is_readable(mailbox));
     for (unsigned i = 0; i < 3; i++)
-        CHECK(first_of(&letters)->number == i);
+        CHECK_EQ(first_of(&letters)->number, i);
     CHECK(hf_list_empty(&letters) && !hf_mailbox_take(mailbox, &letters));
     CHECK(hf_mailbox_put(mailbox, &notes[1].letter) && is_readable(mailbox));
     CHECK(hf_mailbox_take(mailbox, &letters) && first_of(&letters) == &notes[1]);
@@ -144,7 +144,7 @@ TEST(many_threads_write_to_one_loop_and_no_letter_is_lost_or_out_of_order)
     for (unsigned i = 0; i < SENDERS; i++) {
         senders[i].office = &office;
         senders[i].index = i;
-        REQUIRE(pthread_create(&senders[i].thread, NULL, send_all, &senders[i]) == 0);
+        REQUIRE_EQ(pthread_create(&senders[i].thread, NULL, send_all, &senders[i]), 0);
     }
     while (office.count < SENDERS * LETTERS)
         hf_loop_step(office.loop, true);
@@ -184,7 +184,7 @@ TEST(a_thread_that_waits_does_all_its_orders_and_ends_when_its_mailbox_is_closed
     struct hf_link letters;
     pthread_t thread;
     REQUIRE(worker.orders && worker.results);
-    REQUIRE(pthread_create(&thread, NULL, work, &worker) == 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, work, &worker), 0);
     for (unsigned i = 0; i < ROOM; i++) {
         notes[i] = (struct note) { .number = i };
         CHECK(hf_mailbox_put(worker.orders, &notes[i].letter));
@@ -194,7 +194,7 @@ TEST(a_thread_that_waits_does_all_its_orders_and_ends_when_its_mailbox_is_closed
     hf_mailbox_close(worker.orders);
     CHECK(pthread_join(thread, NULL) == 0 && worker.done == ROOM);
     for (unsigned i = 0; i < ROOM; i++)
-        CHECK(notes[i].number == 2 * i);
+        CHECK_EQ(notes[i].number, 2 * i);
     CHECK(hf_mailbox_is_closed(worker.results));
     hf_mailbox_free(worker.orders);
     hf_mailbox_free(worker.results);

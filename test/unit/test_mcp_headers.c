@@ -62,8 +62,8 @@ TEST(a_value_goes_out_as_it_is_unless_a_header_would_change_it)
         struct hf_buf out;
         hf_buf_init(&out, 1000);
         const bool has = hf_mcp_value_add(&out, hf_span_of(rows[i].json));
-        CHECK(has == (rows[i].header != NULL));
-        CHECK(hf_span_is(hf_buf_span(&out), rows[i].header ? rows[i].header : ""));
+        CHECK_EQ(has, rows[i].header != NULL);
+        CHECK_SPAN(hf_buf_span(&out), rows[i].header ? rows[i].header : "");
         if (rows[i].header)
             CHECK(is(rows[i].header, rows[i].json));
         hf_buf_done(&out);
@@ -196,7 +196,7 @@ TEST(there_may_be_64_marks_and_32_levels)
             hf_buf_printf(&schema, "%s\"a%d\":{\"type\":\"string\",\"x-mcp-header\":\"A%d\"}",
                           i ? "," : "", i, i);
         hf_buf_add_str(&schema, "}}");
-        CHECK((hf_mcp_schema_fault(hf_buf_span(&schema)) != NULL) == (count == 65));
+        CHECK_EQ(hf_mcp_schema_fault(hf_buf_span(&schema)) != NULL, count == 65);
     }
     for (int levels = 33; levels <= 34; levels++) {
         hf_buf_clear(&schema);
@@ -205,7 +205,7 @@ TEST(there_may_be_64_marks_and_32_levels)
         hf_buf_add_str(&schema, STRING("A"));
         for (int i = 0; i < levels; i++)
             hf_buf_add_str(&schema, "}}");
-        CHECK((hf_mcp_schema_fault(hf_buf_span(&schema)) != NULL) == (levels == 34));
+        CHECK_EQ(hf_mcp_schema_fault(hf_buf_span(&schema)) != NULL, levels == 34);
     }
     hf_buf_clear(&schema); /* and a hostile one costs neither the stack nor time */
     for (int i = 0; i < 400; i++)

@@ -24,6 +24,14 @@ static const char *text_of(struct hf_server_entry *servers, size_t count)
     return text;
 }
 
+/* Of the name `name`, connected, and without any call in `stats` yet. */
+static struct hf_server_entry a_server(const char *name)
+{
+    memset(&stats, 0, sizeof stats);
+    return (struct hf_server_entry) { .now = { .name = name, .state = HF_SLOT_CONNECTED },
+                                      .calls = &stats };
+}
+
 static bool has_line(const char *text, const char *line)
 {
     const size_t n = strlen(line);
@@ -35,14 +43,12 @@ static bool has_line(const char *text, const char *line)
 
 TEST(a_server_is_told_by_its_state_its_facts_and_its_calls)
 {
-    memset(&stats, 0, sizeof stats);
+    struct hf_server_entry server = a_server("a");
     stats.results = 5;
     stats.errors = 6;
     stats.cancelled = 7;
-    struct hf_server_entry server = {
-        .now = { .name = "a", .state = HF_SLOT_CONNECTED, .generation = 8, .in_flight = 9 },
-        .calls = &stats,
-    };
+    server.now.generation = 8;
+    server.now.in_flight = 9;
     const char *text = text_of(&server, 1);
     CHECK(has_line(text, "holdfast_server_state{server=\"a\",state=\"connected\"} 1"));
     CHECK(has_line(text, "holdfast_server_state{server=\"a\",state=\"disabled\"} 0"));
@@ -55,12 +61,10 @@ TEST(a_server_is_told_by_its_state_its_facts_and_its_calls)
 
 TEST(the_buckets_of_a_histogram_add_up)
 {
-    memset(&stats, 0, sizeof stats);
+    struct hf_server_entry server = a_server("a");
     hf_histogram_add(&stats.latency, 1);
     hf_histogram_add(&stats.latency, 3);
     hf_histogram_add(&stats.latency, 1000000);
-    struct hf_server_entry server = { .now = { .name = "a", .state = HF_SLOT_CONNECTED },
-                                      .calls = &stats };
     const char *text = text_of(&server, 1);
     CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"0.001\"} 1"));
     CHECK(has_line(text, "holdfast_call_seconds_bucket{server=\"a\",le=\"0.002\"} 1"));
@@ -74,9 +78,7 @@ TEST(the_buckets_of_a_histogram_add_up)
 
 TEST(a_name_is_escaped_and_without_servers_there_is_still_the_process)
 {
-    memset(&stats, 0, sizeof stats);
-    struct hf_server_entry server = { .now = { .name = "a\"b\\c\nd", .state = HF_SLOT_CONNECTED },
-                                      .calls = &stats };
+    struct hf_server_entry server = a_server("a\"b\\c\nd");
     CHECK(has_line(text_of(&server, 1), "holdfast_waiting{server=\"a\\\"b\\\\c\\nd\"} 0"));
     const char *text = text_of(&server, 0);
     CHECK(!strstr(text, "holdfast_waiting{") && has_line(text, "holdfast_sessions 1"));

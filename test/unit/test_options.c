@@ -22,7 +22,7 @@ TEST(every_row_is_sound)
         struct hf_json_error error;
         CHECK(o->help && *o->help && strlen(o->help) <= 60);
         CHECK(is_top != !!(o->where & HF_WHERE_SERVER));
-        CHECK((o->type == HF_OPTION_CHOICE) == !!o->choices);
+        CHECK_EQ(o->type == HF_OPTION_CHOICE, !!o->choices);
         CHECK(o->min <= o->max);
         CHECK(o->type == HF_OPTION_BOOL || o->type == HF_OPTION_CHOICE || o->unit);
         CHECK(o->type == HF_OPTION_STRING ||
@@ -75,13 +75,13 @@ TEST(the_command_line_spells_keys_in_kebab_case)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct hf_option *o = hf_option_find_kebab(rows[i][0]);
         CHECK(o && strcmp(o->key, rows[i][1]) == 0);
-        CHECK(hf_config_option_arity(rows[i][0]) == 1);
+        CHECK_EQ(hf_config_option_arity(rows[i][0]), 1);
     }
-    CHECK(hf_config_option_arity("waitMs") == -1);
-    CHECK(hf_config_option_arity("command") == -1);
-    CHECK(hf_config_option_arity("args") == -1);
-    CHECK(hf_config_option_arity("disabled") == -1);
-    CHECK(hf_config_option_arity("") == -1);
+    CHECK_EQ(hf_config_option_arity("waitMs"), -1);
+    CHECK_EQ(hf_config_option_arity("command"), -1);
+    CHECK_EQ(hf_config_option_arity("args"), -1);
+    CHECK_EQ(hf_config_option_arity("disabled"), -1);
+    CHECK_EQ(hf_config_option_arity(""), -1);
 }
 
 TEST(slips_find_the_key_that_was_meant)
@@ -116,29 +116,29 @@ TEST(slips_find_the_key_that_was_meant)
         const char *found = nearest(rows[i].where, rows[i].group, rows[i].slip);
         if (strcmp(found, rows[i].meant) != 0)
             printf("# %s gave %s\n", rows[i].slip, found);
-        CHECK(strcmp(found, rows[i].meant) == 0);
+        CHECK_STR(found, rows[i].meant);
     }
 }
 
 TEST(the_nearest_of_several_wins)
 {
-    CHECK(strcmp(nearest(HF_WHERE_SERVER, "", "callTimeoutMs2"), "callTimeoutMs") == 0);
-    CHECK(strcmp(nearest(HF_WHERE_SERVER, "", "killMss"), "killMs") == 0);
+    CHECK_STR(nearest(HF_WHERE_SERVER, "", "callTimeoutMs2"), "callTimeoutMs");
+    CHECK_STR(nearest(HF_WHERE_SERVER, "", "killMss"), "killMs");
     char kebab[HF_OPTION_KEBAB_MAX];
     CHECK(hf_option_nearest_kebab("reconect-min-ms", kebab));
-    CHECK(strcmp(kebab, "reconnect-min-ms") == 0);
+    CHECK_STR(kebab, "reconnect-min-ms");
     CHECK(!hf_option_nearest_kebab("nothing-like-it", kebab));
     CHECK(!hf_option_nearest_kebab("comand", kebab));
 }
 
 TEST(short_words_must_be_closer)
 {
-    CHECK(hf_near(hf_span_of("abcd"), hf_span_of("abce")) == 1);
-    CHECK(hf_near(hf_span_of("abcd"), hf_span_of("abef")) == HF_NEAR_NOT);
-    CHECK(hf_near(hf_span_of("abcde"), hf_span_of("abcfg")) == 2);
-    CHECK(hf_near(hf_span_of("abcde"), hf_span_of("abfgh")) == HF_NEAR_NOT);
-    CHECK(hf_near(hf_span_of("A-b_c.D"), hf_span_of("abcd")) == 0);
-    CHECK(hf_near(hf_span_of(""), hf_span_of("")) == HF_NEAR_NOT);
+    CHECK_EQ(hf_near(hf_span_of("abcd"), hf_span_of("abce")), 1);
+    CHECK_EQ(hf_near(hf_span_of("abcd"), hf_span_of("abef")), HF_NEAR_NOT);
+    CHECK_EQ(hf_near(hf_span_of("abcde"), hf_span_of("abcfg")), 2);
+    CHECK_EQ(hf_near(hf_span_of("abcde"), hf_span_of("abfgh")), HF_NEAR_NOT);
+    CHECK_EQ(hf_near(hf_span_of("A-b_c.D"), hf_span_of("abcd")), 0);
+    CHECK_EQ(hf_near(hf_span_of(""), hf_span_of("")), HF_NEAR_NOT);
     char longest[200];
     memset(longest, 'x', sizeof longest);
     CHECK(hf_near((struct hf_span) { longest, sizeof longest },
@@ -170,7 +170,7 @@ TEST(help_has_an_aligned_line_for_every_option)
         char kebab[HF_OPTION_KEBAB_MAX], line[80];
         hf_option_kebab(&rows[i], kebab);
         (void)snprintf(line, sizeof line, "\n  --%s ", kebab);
-        CHECK(mentions(text, line) == !!(rows[i].where & HF_WHERE_LINE));
+        CHECK_EQ(mentions(text, line), !!(rows[i].where & HF_WHERE_LINE));
     }
     CHECK(mentions(text, "\n  --wait-ms <ms>                        longest time"));
     CHECK(mentions(text, "(45000)\n") && mentions(text, "--start eager|lazy ") &&

@@ -13,19 +13,18 @@ TEST(what_a_legacy_server_asks_in_a_call_becomes_the_answer_to_it_and_the_call_s
     calls(s.client, 7, 1, CAN, "");
     asks_form(s.first, 501);
     advance(s.w, GATHER_MS - 1);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
     CHECK(is_question(s.client, 1) && answers_to(s.client, 1) == 1);
-    CHECK(answers_via(s.client, 7) == 1);
+    CHECK_EQ(answers_via(s.client, 7), 1);
     const struct message *m = answer_to(s.client, 1);
     const struct hf_span requests = hf_json_get(m->msg.result, HF_SPAN("inputRequests"));
-    CHECK(hf_span_is(requests, "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":{"
-                               "\"message\":\"really?\",\"requestedSchema\":{\"type\":\"object\","
-                               "\"properties\":{}}}}}"));
+    CHECK_SPAN(requests, "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":{"
+                         "\"message\":\"really?\",\"requestedSchema\":{\"type\":\"object\","
+                         "\"properties\":{}}}}}");
     CHECK(span_has(m->msg.result, "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"fake\""));
-    CHECK(heard(s.client, "elicitation/create") == 0);
+    CHECK_EQ(heard(s.client, "elicitation/create"), 0);
     CHECK(status_of(s.server).in_flight == 1 && times_told(s.first, 501) == 0);
-    world_end(s.w);
 }
 
 TEST(requests_within_the_window_form_one_round_and_each_gets_its_own_answer)
@@ -35,14 +34,13 @@ TEST(requests_within_the_window_form_one_round_and_each_gets_its_own_answer)
     asks_form(s.first, 501);
     advance(s.w, 20);
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"roots/list\"}");
-    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":503,\"method\":\"sampling/createMessage\","
-                        "\"params\":{\"messages\":[],\"maxTokens\":1}}");
+    child_asks(s.first, "503", "sampling/createMessage", "{\"messages\":[],\"maxTokens\":1}");
     advance(s.w, 10);
     REQUIRE(is_question(s.client, 1));
     const struct hf_span asked =
         hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests"));
     CHECK(hf_json_get(asked, HF_SPAN("elicitation-1")).p);
-    CHECK(hf_span_is(hf_json_get(asked, HF_SPAN("roots-2")), "{\"method\":\"roots/list\"}"));
+    CHECK_SPAN(hf_json_get(asked, HF_SPAN("roots-2")), "{\"method\":\"roots/list\"}");
     CHECK(hf_json_get(asked, HF_SPAN("sampling-3")).p);
     retries(
         s.client, 2, state_in(s.client, 1),
@@ -54,7 +52,6 @@ TEST(requests_within_the_window_form_one_round_and_each_gets_its_own_answer)
                    "\"id\":\"x\",\"result\":{\"roots\":[]}"));
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2) && child_got(s.first, CALL) == 1);
-    world_end(s.w);
 }
 
 TEST(a_capability_that_the_request_did_not_declare_is_never_used)
@@ -85,8 +82,8 @@ TEST(a_capability_that_the_request_did_not_declare_is_never_used)
         child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":501,\"method\":\"%s\",\"params\":%s}",
                    rows[i].method, rows[i].params);
         advance(s.w, GATHER_MS);
-        CHECK(is_question(s.client, 1) == rows[i].may);
-        CHECK(times_told(s.first, 501) == !rows[i].may);
+        CHECK_EQ(is_question(s.client, 1), rows[i].may);
+        CHECK_EQ(times_told(s.first, 501), !rows[i].may);
         if (!rows[i].may) {
             CHECK(span_has(told(s.first, 501), "-32601"));
             child_answers(s.first, CALL, RESULT);
@@ -102,8 +99,7 @@ TEST(what_cannot_be_asked_is_refused_together_with_the_answers_to_what_can)
     calls(s.client, 0, 1, "{\"elicitation\":{}}", "");
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":500,\"method\":\"roots/list\"}");
     asks_form(s.first, 501);
-    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":502,\"method\":\"sampling/createMessage\","
-                        "\"params\":{\"messages\":[]}}");
+    child_asks(s.first, "502", "sampling/createMessage", "{\"messages\":[]}");
     advance(s.w, GATHER_MS);
     REQUIRE(is_question(s.client, 1));
     const struct hf_span asked =
@@ -117,7 +113,6 @@ TEST(what_cannot_be_asked_is_refused_together_with_the_answers_to_what_can)
     CHECK(span_has(told(s.first, 502), "-32601"));
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2));
-    world_end(s.w);
 }
 
 TEST(outside_of_a_call_a_modern_client_is_asked_nothing)
@@ -128,7 +123,6 @@ TEST(outside_of_a_call_a_modern_client_is_asked_nothing)
     asks_form(s.first, 501);
     advance(s.w, 1000);
     CHECK(span_has(told(s.first, 501), "error") && heard(s.client, "elicitation/create") == 0);
-    world_end(s.w);
 }
 
 TEST(a_server_of_one_modern_clients_own_asks_it_nothing_outside_of_a_call_either)
@@ -145,20 +139,17 @@ TEST(a_server_of_one_modern_clients_own_asks_it_nothing_outside_of_a_call_either
     advance(w, 1000);
     CHECK(is_complete(c, 1) && heard(c, "elicitation/create") == 0);
     CHECK(span_has(told(child, 501), "error"));
-    world_end(w);
 }
 
 TEST(a_call_that_its_server_has_not_got_yet_carries_no_question)
 {
     struct scene s = modern_scene();
     calls(s.client, 0, 1, CAN, "");
-    s.first->manners.reads_nothing = true;
-    s.first->manners.pipe_capacity = 10;
+    child_stalls(s.first, 10);
     calls(s.client, 0, 2, CAN, "");
     asks_form(s.first, 501);
     advance(s.w, GATHER_MS);
     CHECK(is_question(s.client, 1) && answers_to(s.client, 2) == 0);
-    world_end(s.w);
 }
 
 TEST(the_newest_call_that_may_be_asked_carries_the_question)
@@ -170,13 +161,12 @@ TEST(the_newest_call_that_may_be_asked_carries_the_question)
     asks_form(s.first, 501);
     advance(s.w, GATHER_MS);
     CHECK(answers_to(s.client, 1) == 0 && is_question(s.client, 2));
-    CHECK(answers_to(s.client, 3) == 0);
+    CHECK_EQ(answers_to(s.client, 3), 0);
     asks_form(s.first, 502); /* rather one whose client is not being asked already */
     advance(s.w, GATHER_MS);
     CHECK(is_question(s.client, 1));
     child_answers_line(s.first, s.first->got.count - 1, RESULT); /* that of call 3 */
     CHECK(is_complete(s.client, 3));
-    world_end(s.w);
 }
 
 TEST(a_call_that_is_parked_already_does_not_take_what_another_one_is_asked_in_vain)
@@ -188,7 +178,6 @@ TEST(a_call_that_is_parked_already_does_not_take_what_another_one_is_asked_in_va
     CHECK(span_has(told(s.first, 502), "-32601"));
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2));
-    world_end(s.w);
 }
 
 TEST(answers_that_a_call_brought_along_are_not_used_for_what_may_be_about_another_call)
@@ -197,13 +186,13 @@ TEST(answers_that_a_call_brought_along_are_not_used_for_what_may_be_about_anothe
     calls(s.client, 0, 1, CAN, "");
     calls(s.client, 0, 2, CAN,
           ",\"inputResponses\":{\"k\":{\"action\":\"accept\",\"content\":{\"ok\":true}}}");
-    child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":501,\"method\":\"elicitation/create\","
-                        "\"params\":{\"message\":\"delete all?\",\"requestedSchema\":{\"type\":"
-                        "\"object\",\"properties\":{},\"required\":[\"ok\"]}}}");
-    CHECK(times_told(s.first, 501) == 0);
+    child_asks(s.first, "501", "elicitation/create",
+               "{\"message\":\"delete "
+               "all?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{},\"required\":["
+               "\"ok\"]}}");
+    CHECK_EQ(times_told(s.first, 501), 0);
     advance(s.w, GATHER_MS);
     CHECK(is_question(s.client, 2) && times_told(s.first, 501) == 0);
-    world_end(s.w);
 }
 
 TEST(between_several_clients_nobody_is_asked_and_the_error_names_isolation)
@@ -216,15 +205,12 @@ TEST(between_several_clients_nobody_is_asked_and_the_error_names_isolation)
     advance(s.w, 1000);
     CHECK(span_has(told(s.first, 501), "isolation"));
     CHECK(answers_to(s.client, 1) == 0 && answers_to(other, 1) == 0);
-    world_end(s.w);
 }
 
 TEST(two_modern_clients_with_a_process_each_are_parked_apart_and_cannot_use_each_others_state)
 {
-    struct hf_settings settings = default_settings();
-    settings.isolation = HF_ISOLATION_SESSION;
     struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
+    struct hf_server *server = add_server(w, "s", SETTINGS(.isolation = HF_ISOLATION_SESSION));
     struct client *clients[2];
     struct child *children[2];
     char states[2][1024];
@@ -237,15 +223,14 @@ TEST(two_modern_clients_with_a_process_each_are_parked_apart_and_cannot_use_each
         (void)snprintf(states[i], sizeof states[i], "%s", state_in(clients[i], 1));
     }
     retries(clients[0], 2, states[1], YES);
-    CHECK(error_of(clients[0], 2) == -32602);
+    CHECK_EQ(error_of(clients[0], 2), -32602);
     for (int i = 0; i < 2; i++) {
-        CHECK(times_told(children[i], 501) == 0);
+        CHECK_EQ(times_told(children[i], 501), 0);
         retries(clients[i], 3, states[i], i ? NO : YES);
         CHECK(span_has(told(children[i], 501), i ? "decline" : "accept"));
         child_answers(children[i], CALL, RESULT);
         CHECK(is_complete(clients[i], 3) && child_got(children[i], CALL) == 1);
     }
-    world_end(w);
 }
 
 TEST(a_remote_server_says_which_call_its_request_belongs_to)
@@ -272,7 +257,6 @@ TEST(a_remote_server_says_which_call_its_request_belongs_to)
     exchange_says_answer(of_b, RESULT);
     exchange_ends(of_b);
     CHECK(is_complete(b, 1));
-    world_end(s.w);
 }
 
 /* ---- answered ---- */
@@ -300,7 +284,7 @@ TEST(the_same_answers_again_join_while_it_runs_and_get_the_same_answer_after_it)
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
     retries_via(s.client, 2, 2, state, YES);
     retries_via(s.client, 3, 3, state, YES);
-    CHECK(times_told(s.first, 501) == 1);
+    CHECK_EQ(times_told(s.first, 501), 1);
     CHECK(answers_to(s.client, 2) == 0 && answers_to(s.client, 3) == 0);
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
@@ -311,7 +295,6 @@ TEST(the_same_answers_again_join_while_it_runs_and_get_the_same_answer_after_it)
     for (int id = 2; id <= 4; id++)
         CHECK(answers_to(s.client, id) == 1 && answers_via(s.client, (uint64_t)id) == 1);
     CHECK(times_told(s.first, 501) == 1 && child_got(s.first, CALL) == 1);
-    world_end(s.w);
 }
 
 TEST(other_answers_to_an_answered_round_are_refused_and_never_reach_the_server)
@@ -324,7 +307,7 @@ TEST(other_answers_to_an_answered_round_are_refused_and_never_reach_the_server)
         if (ended)
             child_answers(s.first, CALL, RESULT);
         retries(s.client, 3, state, NO);
-        CHECK(error_of(s.client, 3) == -31008);
+        CHECK_EQ(error_of(s.client, 3), -31008);
         CHECK(data_is(s.client, 3, "dispatched", "false"));
         CHECK(data_is(s.client, 3, "retry", "\"no\""));
         if (!ended)
@@ -364,7 +347,7 @@ TEST(answers_that_are_no_objects_are_refused_and_the_call_waits_on)
         CHECK(error_of(s.client, 2) == -32602 && times_told(s.first, 501) == 0);
         CHECK(error_says(s.client, 2, "inputResponses"));
         retries(s.client, 3, state_in(s.client, 1), YES);
-        CHECK(times_told(s.first, 501) == 1);
+        CHECK_EQ(times_told(s.first, 501), 1);
         world_end(s.w);
     }
 }
@@ -385,15 +368,14 @@ TEST(every_round_has_its_own_state_and_older_ones_hear_what_was_said_then)
     retries(s.client, 3, first, YES); /* its answer was lost on the way */
     CHECK(hf_span_eq(answer_to(s.client, 3)->msg.result, answer_to(s.client, 2)->msg.result));
     retries(s.client, 4, first, NO);
-    CHECK(error_of(s.client, 4) == -31008);
+    CHECK_EQ(error_of(s.client, 4), -31008);
     retries(s.client, 5, second, "{\"elicitation-2\":{\"action\":\"accept\"}}");
     CHECK(times_told(s.first, 501) == 1 && times_told(s.first, 502) == 1);
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 5));
     retries(s.client, 6, first, YES);
     CHECK(is_question(s.client, 6));
-    CHECK(child_got(s.first, CALL) == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, CALL), 1);
 }
 
 TEST(what_is_asked_while_the_client_is_being_asked_comes_in_the_next_round)
@@ -402,7 +384,7 @@ TEST(what_is_asked_while_the_client_is_being_asked_comes_in_the_next_round)
     advance(s.w, 1000);
     asks_form(s.first, 502);
     advance(s.w, 1000);
-    CHECK(answers_to(s.client, 1) == 1);
+    CHECK_EQ(answers_to(s.client, 1), 1);
     retries(s.client, 2, state_in(s.client, 1), YES);
     CHECK(times_told(s.first, 501) == 1 && answers_to(s.client, 2) == 0);
     advance(s.w, GATHER_MS);
@@ -412,7 +394,6 @@ TEST(what_is_asked_while_the_client_is_being_asked_comes_in_the_next_round)
     retries(s.client, 3, state_in(s.client, 2), "{\"elicitation-2\":{\"action\":\"cancel\"}}");
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 3) && child_got(s.first, CALL) == 1);
-    world_end(s.w);
 }
 
 TEST(the_capabilities_of_the_newest_retry_decide_what_may_be_asked_next)
@@ -425,7 +406,6 @@ TEST(the_capabilities_of_the_newest_retry_decide_what_may_be_asked_next)
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":503,\"method\":\"roots/list\"}");
     advance(s.w, GATHER_MS);
     CHECK(is_question(s.client, 2));
-    world_end(s.w);
 }
 
 TEST(a_request_that_its_server_takes_back_is_not_asked_or_its_answer_is_dropped)
@@ -437,19 +417,18 @@ TEST(a_request_that_its_server_takes_back_is_not_asked_or_its_answer_is_dropped)
     asks_form(s.first, 501);
     child_says(s.first, taken_back, 501);
     advance(s.w, GATHER_MS);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     asks_form(s.first, 502);
     asks_form(s.first, 503);
     advance(s.w, GATHER_MS);
     REQUIRE(is_question(s.client, 1));
     child_says(s.first, taken_back, 502);
-    CHECK(heard(s.client, "notifications/cancelled") == 0);
+    CHECK_EQ(heard(s.client, "notifications/cancelled"), 0);
     retries(s.client, 2, state_in(s.client, 1),
             "{\"elicitation-2\":{},\"elicitation-3\":{\"action\":\"accept\"}}");
     CHECK(times_told(s.first, 502) == 0 && times_told(s.first, 503) == 1);
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2));
-    world_end(s.w);
 }
 
 TEST(progress_goes_to_whoever_waits_with_a_token_of_its_own)
@@ -476,11 +455,10 @@ TEST(progress_goes_to_whoever_waits_with_a_token_of_its_own)
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
                "\"progressToken\":%.*s,\"progress\":1}}",
                HF_FMT(token));
-    CHECK(heard_via(s.client, 6, "notifications/progress") == 1);
-    CHECK(heard_via(s.client, 5, "notifications/progress") == 0);
+    CHECK_EQ(heard_via(s.client, 6, "notifications/progress"), 1);
+    CHECK_EQ(heard_via(s.client, 5, "notifications/progress"), 0);
     const struct message *news = last_heard(s.client, "notifications/progress");
     CHECK(news && span_has(news->msg.text, "\"second\""));
-    world_end(s.w);
 }
 
 TEST(prompts_and_resources_are_parked_and_continued_like_tools)
@@ -489,25 +467,23 @@ TEST(prompts_and_resources_are_parked_and_continued_like_tools)
         const char *method, *name;
     } rows[] = { { "prompts/get", "\"name\":\"p\"" }, { "resources/read", "\"uri\":\"u://1\"" } };
     for (size_t i = 0; i < 2; i++) {
-        struct world *w = world_new();
-        struct hf_server *server = add_server(w, "s", default_settings());
-        manners_of(w, server)->prompts = "[{\"name\":\"p\"}]";
-        manners_of(w, server)->resources = "[{\"uri\":\"u://1\",\"name\":\"r\"}]";
-        settle(w);
-        struct client *c = open_client(w, server);
-        struct child *child = newest_child(w, server);
+        struct scene s =
+            lone_server(SETTINGS(), MANNERS(.prompts = "[{\"name\":\"p\"}]",
+                                            .resources = "[{\"uri\":\"u://1\",\"name\":\"r\"}]"));
+        s.client = open_client(s.w, s.server);
         static const char request[] =
             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s,\"_meta\":{"
             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
             "\"io.modelcontextprotocol/clientCapabilities\":" CAN "}%s}}";
-        client_says(c, request, 1, rows[i].method, rows[i].name, "");
-        asks_form(child, 501);
-        advance(w, GATHER_MS);
-        REQUIRE(is_question(c, 1));
-        client_says(c, request, 2, rows[i].method, rows[i].name, retry_of(state_in(c, 1), YES));
-        child_answers(child, rows[i].method, RESULT);
-        CHECK(is_complete(c, 2) && child_got(child, rows[i].method) == 1);
-        world_end(w);
+        client_says(s.client, request, 1, rows[i].method, rows[i].name, "");
+        asks_form(s.first, 501);
+        advance(s.w, GATHER_MS);
+        REQUIRE(is_question(s.client, 1));
+        client_says(s.client, request, 2, rows[i].method, rows[i].name,
+                    retry_of(state_in(s.client, 1), YES));
+        child_answers(s.first, rows[i].method, RESULT);
+        CHECK(is_complete(s.client, 2) && child_got(s.first, rows[i].method) == 1);
+        world_end(s.w);
     }
 }
 
@@ -515,11 +491,9 @@ TEST(prompts_and_resources_are_parked_and_continued_like_tools)
 
 static struct scene narrow_scene(void)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
-    settings.ask_ms = 1500;
-    settings.call_timeout_ms = 5000;
-    return modern_scene_of(settings, usual_limits());
+    struct hf_settings settings =
+        SETTINGS(.max_in_flight = 1, .ask_ms = 1500, .call_timeout_ms = 5000);
+    return modern_scene_of(settings);
 }
 
 TEST(what_a_modern_client_does_not_answer_in_ask_ms_is_an_error_to_the_server_which_goes_on)
@@ -528,14 +502,13 @@ TEST(what_a_modern_client_does_not_answer_in_ask_ms_is_an_error_to_the_server_wh
     park_one(&s);
     calls(s.client, 0, 2, CAN, "");
     advance(s.w, 1499);
-    CHECK(times_told(s.first, 501) == 0);
+    CHECK_EQ(times_told(s.first, 501), 0);
     advance(s.w, 1);
     CHECK(times_told(s.first, 501) == 1 && span_has(told(s.first, 501), "askMs"));
     child_answers(s.first, CALL, RESULT);
-    CHECK(child_got(s.first, CALL) == 2);
+    CHECK_EQ(child_got(s.first, CALL), 2);
     retries(s.client, 3, state_in(s.client, 1), YES);
     CHECK(is_complete(s.client, 3) && times_told(s.first, 501) == 1);
-    world_end(s.w);
 }
 
 TEST(after_ask_ms_the_clock_of_a_parked_call_runs_on)
@@ -544,12 +517,11 @@ TEST(after_ask_ms_the_clock_of_a_parked_call_runs_on)
     park_one(&s);
     advance(s.w, 1500);
     advance(s.w, 4000);
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
     advance(s.w, 1000);
-    CHECK(child_got(s.first, "notifications/cancelled") == 1);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 1);
     retries(s.client, 2, state_in(s.client, 1), YES);
-    CHECK(error_of(s.client, 2) == -31002);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 2), -31002);
 }
 
 TEST(what_a_server_asks_again_of_a_client_that_stays_away_has_ask_ms_too)
@@ -562,17 +534,12 @@ TEST(what_a_server_asks_again_of_a_client_that_stays_away_has_ask_ms_too)
     CHECK(times_told(s.first, 501) == 1 && times_told(s.first, 502) == 0);
     advance(s.w, 1);
     CHECK(times_told(s.first, 502) == 1 && span_has(told(s.first, 502), "askMs"));
-    world_end(s.w);
 }
 
 TEST(ones_own_server_waits_for_the_answer_to_its_question_as_long_as_the_call_is_kept)
 {
-    struct hf_settings settings = default_settings();
-    settings.isolation = HF_ISOLATION_SESSION;
-    settings.ask_ms = 1500;
-    struct scene s = { .w = world_new_with(usual_limits()) };
-    s.server = add_server(s.w, "s", settings);
-    settle(s.w);
+    struct scene s =
+        lone_server(SETTINGS(.isolation = HF_ISOLATION_SESSION, .ask_ms = 1500), MANNERS());
     s.client = open_client(s.w, s.server);
     calls(s.client, 0, 1, CAN, "");
     s.first = newest_child(s.w, s.server);
@@ -580,6 +547,5 @@ TEST(ones_own_server_waits_for_the_answer_to_its_question_as_long_as_the_call_is
     advance(s.w, GATHER_MS);
     REQUIRE(is_question(s.client, 1));
     advance(s.w, PARK_MS - 1000);
-    CHECK(times_told(s.first, 501) == 0);
-    world_end(s.w);
+    CHECK_EQ(times_told(s.first, 501), 0);
 }

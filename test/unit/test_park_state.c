@@ -33,7 +33,6 @@ TEST(a_changed_state_is_refused_and_the_call_is_neither_sent_again_nor_lost)
     retries(s.client, 7, state, YES);
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 7) && child_got(s.first, CALL) == 1);
-    world_end(s.w);
 }
 
 TEST(a_state_is_good_only_for_its_client_its_tool_and_its_arguments)
@@ -56,10 +55,9 @@ TEST(a_state_is_good_only_for_its_client_its_tool_and_its_arguments)
     check_refused(&s, 3, -32602);
     client_says(other, request, 4, "echo", "{\"amount\":5}", state);
     CHECK(error_of(other, 4) == -32602 && error_says(other, 4, "another client"));
-    CHECK(child_got(s.first, CALL) == 1);
+    CHECK_EQ(child_got(s.first, CALL), 1);
     client_says(s.client, request, 5, "echo", "{\"amount\":5}", state);
-    CHECK(times_told(s.first, 501) == 1);
-    world_end(s.w);
+    CHECK_EQ(times_told(s.first, 501), 1);
 }
 
 TEST(white_space_between_tokens_does_not_make_another_request)
@@ -74,8 +72,7 @@ TEST(white_space_between_tokens_does_not_make_another_request)
     asks_form(s.first, 501);
     advance(s.w, GATHER_MS);
     client_says(s.client, request, 2, retry_of(state_in(s.client, 1), YES));
-    CHECK(times_told(s.first, 501) == 1);
-    world_end(s.w);
+    CHECK_EQ(times_told(s.first, 501), 1);
 }
 
 TEST(a_state_of_a_holdfast_that_is_gone_is_outcome_unknown_and_nothing_is_sent)
@@ -88,25 +85,18 @@ TEST(a_state_of_a_holdfast_that_is_gone_is_outcome_unknown_and_nothing_is_sent)
     retries(s.client, 2, state, YES);
     check_refused(&s, 2, -31002);
     CHECK(data_is(s.client, 2, "dispatched", "true"));
-    world_end(s.w);
 }
 
 TEST(a_state_that_is_not_ours_is_for_a_modern_server_and_never_runs_a_call_at_a_legacy_one)
 {
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
-    struct world *w = world_new();
-    struct hf_server *server = add_server(w, "s", settings);
-    manners_of(w, server)->never_starts = true;
-    settle(w);
-    struct client *c = open_client(w, server);
-    retries(c, 1, "\"somebody elses\"", YES);
-    CHECK(answers_to(c, 1) == 0); /* nobody knows yet what kind of server it is */
-    struct child *child = newest_child(w, server);
+    struct scene s = lone_server(SETTINGS(.era = HF_ERA_UNKNOWN), MANNERS(.never_starts = true));
+    s.client = open_client(s.w, s.server);
+    retries(s.client, 1, "\"somebody elses\"", YES);
+    CHECK_EQ(answers_to(s.client, 1), 0); /* nobody knows yet what kind of server it is */
+    struct child *child = newest_child(s.w, s.server);
     child_start(child);
     child_answers_error(child, "server/discover", -32601, "Method not found");
-    CHECK(error_of(c, 1) == -32602 && child_got(child, CALL) == 0);
-    retries(c, 2, "\"somebody elses\"", YES);
-    CHECK(error_of(c, 2) == -32602 && child_got(child, CALL) == 0);
-    world_end(w);
+    CHECK(error_of(s.client, 1) == -32602 && child_got(child, CALL) == 0);
+    retries(s.client, 2, "\"somebody elses\"", YES);
+    CHECK(error_of(s.client, 2) == -32602 && child_got(child, CALL) == 0);
 }

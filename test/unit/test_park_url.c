@@ -23,22 +23,20 @@ TEST(url_elicitation_required_asks_the_client_and_its_retry_is_sent_anew_once)
     calls(s.client, 0, 1, CAN, "");
     wants_url(s.first);
     REQUIRE(is_question(s.client, 1));
-    CHECK(hf_span_is(hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests")),
-                     "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":" WANTED
-                     "}}"));
-    CHECK(status_of(s.server).in_flight == 0);
+    CHECK_SPAN(hf_json_get(answer_to(s.client, 1)->msg.result, HF_SPAN("inputRequests")),
+               "{\"elicitation-1\":{\"method\":\"elicitation/create\",\"params\":" WANTED "}}");
+    CHECK_EQ(status_of(s.server).in_flight, 0);
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
     retries(s.client, 2, state, YES);
     retries(s.client, 3, state, YES); /* its stream broke */
     retries(s.client, 4, state, NO);
-    CHECK(error_of(s.client, 4) == -31008);
-    REQUIRE(child_got(s.first, CALL) == 2);
+    CHECK_EQ(error_of(s.client, 4), -31008);
+    REQUIRE_EQ(child_got(s.first, CALL), 2);
     CHECK(!span_has(child_last(s.first, CALL)->msg.text, "requestState"));
     child_answers(s.first, CALL, RESULT);
     CHECK(is_complete(s.client, 2) && is_complete(s.client, 3));
     retries(s.client, 5, state, YES);
     CHECK(is_complete(s.client, 5) && child_got(s.first, CALL) == 2);
-    world_end(s.w);
 }
 
 TEST(url_elicitation_required_passes_as_it_is_to_a_client_that_did_not_declare_it)
@@ -46,8 +44,7 @@ TEST(url_elicitation_required_passes_as_it_is_to_a_client_that_did_not_declare_i
     struct scene s = modern_scene();
     calls(s.client, 0, 1, "{\"elicitation\":{}}", "");
     wants_url(s.first);
-    CHECK(error_of(s.client, 1) == -32042);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 1), -32042);
 }
 
 TEST(url_elicitation_required_again_is_the_next_round_and_a_death_after_that_is_not_repeated)
@@ -60,18 +57,15 @@ TEST(url_elicitation_required_again_is_the_next_round_and_a_death_after_that_is_
     REQUIRE(is_question(s.client, 2));
     CHECK(span_has(answer_to(s.client, 2)->msg.result, "elicitation-2"));
     retries(s.client, 3, state_in(s.client, 2), "{}");
-    CHECK(child_got(s.first, CALL) == 3);
+    CHECK_EQ(child_got(s.first, CALL), 3);
     child_dies(s.first);
-    CHECK(error_of(s.client, 3) == -31002);
-    CHECK(child_got(newest_child(s.w, s.server), CALL) == 0);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 3), -31002);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), CALL), 0);
 }
 
 TEST(a_call_to_be_sent_anew_that_cannot_be_sent_may_be_asked_for_again)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 1000;
-    struct scene s = modern_scene_of(settings, usual_limits());
+    struct scene s = modern_scene_of(SETTINGS(.wait_ms = 1000));
     calls(s.client, 0, 1, CAN, "");
     wants_url(s.first);
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
@@ -83,13 +77,12 @@ TEST(a_call_to_be_sent_anew_that_cannot_be_sent_may_be_asked_for_again)
     CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
     retries_via(s.client, 3, 3, state, YES);
     client_via_cancelled(s.client, 3); /* withdrawn: not one byte of it was sent */
-    CHECK(status_of(s.server).waiting == 0);
+    CHECK_EQ(status_of(s.server).waiting, 0);
     retries_via(s.client, 4, 4, state, NO);
     child_start(newest_child(s.w, s.server));
-    REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
+    REQUIRE_EQ(child_got(newest_child(s.w, s.server), CALL), 1);
     child_answers(newest_child(s.w, s.server), CALL, RESULT);
     CHECK(is_complete(s.client, 4));
-    world_end(s.w);
 }
 
 TEST(whoever_waits_for_a_call_to_be_sent_anew_is_told_of_the_waiting_under_its_own_token)
@@ -107,17 +100,14 @@ TEST(whoever_waits_for_a_call_to_be_sent_anew_is_told_of_the_waiting_under_its_o
     (void)client_says_via(s.client, 6, request, 2, 2, retry_of(state, YES));
     advance(s.w, 1000);
     CHECK(status_of(s.server).waiting == 1 && answers_to(s.client, 2) == 0);
-    CHECK(heard_via(s.client, 5, "notifications/progress") == 0);
+    CHECK_EQ(heard_via(s.client, 5, "notifications/progress"), 0);
     REQUIRE(heard_via(s.client, 6, "notifications/progress") > 0);
     CHECK(span_has(last_heard(s.client, "notifications/progress")->msg.text, "\"t2\""));
-    world_end(s.w);
 }
 
 TEST(a_call_to_be_sent_anew_that_waits_when_its_client_finishes_was_never_sent)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 20000;
-    struct scene s = modern_scene_of(settings, usual_limits());
+    struct scene s = modern_scene_of(SETTINGS(.wait_ms = 20000));
     calls(s.client, 0, 1, CAN, "");
     wants_url(s.first);
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
@@ -126,11 +116,10 @@ TEST(a_call_to_be_sent_anew_that_waits_when_its_client_finishes_was_never_sent)
     retries(s.client, 2, state, YES);
     hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 19999); /* drainMs is for what was sent */
-    CHECK(answers_to(s.client, 2) == 0);
+    CHECK_EQ(answers_to(s.client, 2), 0);
     advance(s.w, 1);
     CHECK(error_of(s.client, 2) == -31001 && data_is(s.client, 2, "dispatched", "false"));
     CHECK(hf_session_is_settled(s.client->session));
-    world_end(s.w);
 }
 
 TEST(a_retry_names_the_generation_to_which_its_call_was_sent_anew)
@@ -142,18 +131,15 @@ TEST(a_retry_names_the_generation_to_which_its_call_was_sent_anew)
     child_dies(s.first);
     advance(s.w, 30000);
     retries(s.client, 2, state, YES);
-    REQUIRE(child_got(newest_child(s.w, s.server), CALL) == 1);
+    REQUIRE_EQ(child_got(newest_child(s.w, s.server), CALL), 1);
     hf_session_finish(s.client->session, at(s.w->now_ms));
     advance(s.w, 10000);
     CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "generation", "2"));
-    world_end(s.w);
 }
 
 TEST(a_retry_for_which_there_is_no_room_leaves_a_call_to_be_sent_anew_with_no_server)
 {
-    struct hf_limits limits = usual_limits();
-    limits.max_buffered_bytes = 8000;
-    struct scene s = modern_scene_of(default_settings(), limits);
+    struct scene s = modern_scene_with(LIMITS(.max_buffered_bytes = 8000));
     calls(s.client, 0, 1, CAN, "");
     wants_url(s.first);
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 1));
@@ -164,8 +150,7 @@ TEST(a_retry_for_which_there_is_no_room_leaves_a_call_to_be_sent_anew_with_no_se
     operate(s.w, s.server, HF_OP_REMOVE);
     advance(s.w, PARK_MS);
     retries(s.client, 3, state, YES);
-    CHECK(error_of(s.client, 3) == -32602);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 3), -32602);
 }
 
 TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
@@ -188,9 +173,8 @@ TEST(a_read_that_was_sent_anew_and_then_asked_about_is_not_repeated)
     (void)snprintf(state, sizeof state, "%s", state_in(s.client, 2));
     child_dies(child);
     client_says(s.client, request, 3, retry_of(state, "{\"elicitation-2\":{}}"));
-    CHECK(error_of(s.client, 3) == -31002);
-    CHECK(child_got(newest_child(s.w, s.server), "prompts/get") == 0);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 3), -31002);
+    CHECK_EQ(child_got(newest_child(s.w, s.server), "prompts/get"), 0);
 }
 
 TEST(a_call_to_be_sent_anew_is_refused_when_its_server_is_removed)
@@ -206,30 +190,23 @@ TEST(a_call_to_be_sent_anew_is_refused_when_its_server_is_removed)
     advance(s.w, PARK_MS);
     retries(s.client, 3, state, YES);
     CHECK(error_of(s.client, 3) == -32602 && error_says(s.client, 3, "expired"));
-    world_end(s.w);
 }
 
 /* It may be repeated, and so it waits for the next generation: but one had it. */
 TEST(the_retry_of_a_call_that_was_sent_and_waits_to_be_repeated_is_not_told_that_it_never_was)
 {
-    struct hf_settings settings = default_settings();
-    settings.retry = HF_RETRY_IDEMPOTENT;
-    struct scene s = { .w = world_new_with(usual_limits()) };
-    s.server = add_server(s.w, "s", settings);
-    manners_of(s.w, s.server)->tools =
-        "[{\"name\":\"echo\",\"annotations\":{\"idempotentHint\":true}}]";
-    settle(s.w);
+    struct scene s = lone_server(
+        SETTINGS(.retry = HF_RETRY_IDEMPOTENT),
+        MANNERS(.tools = "[{\"name\":\"echo\",\"annotations\":{\"idempotentHint\":true}}]"));
     s.client = open_client(s.w, s.server);
-    s.first = newest_child(s.w, s.server);
     calls(s.client, 0, 1, CAN, "");
     wants_url(s.first);
     retries(s.client, 2, state_in(s.client, 1), YES);
-    REQUIRE(child_got(s.first, CALL) == 2);
+    REQUIRE_EQ(child_got(s.first, CALL), 2);
     manners_of(s.w, s.server)->never_starts = true;
     child_dies(s.first);
     CHECK(status_of(s.server).waiting == 1 && answers_to(s.client, 2) == 0);
     hf_session_give_up(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(error_of(s.client, 2) == -31002 && data_is(s.client, 2, "dispatched", "true"));
-    world_end(s.w);
 }

@@ -17,7 +17,7 @@ static struct client *client_with(struct world *w, struct hf_server *only, struc
     struct client *c = open_client(w, only);
     hf_session_set_policy(c->session, policy);
     hf_policy_unref(policy); /* the session keeps it */
-    client_says(c, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}");
+    client_requests(c, 0, "initialize", "{}");
     return c;
 }
 
@@ -69,7 +69,6 @@ TEST(clients_with_different_policies_see_different_lists_at_the_same_time)
         CHECK(lists(all, "prompts/list", "bank__advice") && lists(careful, "prompts/list", ""));
         CHECK(lists(filer, "resources/list", "a"));
     }
-    world_end(w);
 }
 
 TEST(at_the_door_of_one_server_a_policy_sees_its_names_without_the_prefix)
@@ -82,8 +81,7 @@ TEST(at_the_door_of_one_server_a_policy_sees_its_names_without_the_prefix)
     client_calls(c, 2, "look");
     client_calls(c, 3, "p\\u0061y"); /* another spelling of the same name */
     CHECK(error_of(c, 1) == -31007 && error_of(c, 3) == -31007 && answers_to(c, 2) == 0);
-    CHECK(child_got(newest_child(w, servers[0]), CALL) == 1);
-    world_end(w);
+    CHECK_EQ(child_got(newest_child(w, servers[0]), CALL), 1);
 }
 
 TEST(a_denied_name_is_refused_before_anything_waits)
@@ -100,8 +98,7 @@ TEST(a_denied_name_is_refused_before_anything_waits)
     client_calls(alone, 2, "look");
     client_calls(all, 2, "bank__look");
     CHECK(answers_to(alone, 2) == 0 && answers_to(all, 2) == 0); /* these may wait */
-    CHECK(status_of(server).waiting == 2);
-    world_end(w);
+    CHECK_EQ(status_of(server).waiting, 2);
 }
 
 TEST(a_denied_name_is_refused_in_every_state_of_its_server)
@@ -117,9 +114,8 @@ TEST(a_denied_name_is_refused_in_every_state_of_its_server)
     client_calls(c, 3, "bank__pay");
     client_calls(c, 4, "bank__look");
     for (int id = 1; id <= 3; id++)
-        CHECK(error_of(c, id) == -31007);
-    CHECK(error_of(c, 4) == -31003);
-    world_end(w);
+        CHECK_EQ(error_of(c, id), -31007);
+    CHECK_EQ(error_of(c, 4), -31003);
 }
 
 TEST(a_hidden_server_is_not_there_in_any_respect)
@@ -131,19 +127,16 @@ TEST(a_hidden_server_is_not_there_in_any_respect)
     CHECK(span_has(answer_to(c, 0)->msg.result, "# bank"));
     client_calls(c, 1, "files__read");
     CHECK(error_of(c, 1) == -32602 && !span_has(answer_to(c, 1)->msg.error, "\"data\""));
-    client_says(c,
-                "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":"
-                "\"file:///a\"}}");
-    CHECK(error_of(c, 2) == -32002);
+    client_requests(c, 2, "resources/read", "{\"uri\":\"file:///a\"}");
+    CHECK_EQ(error_of(c, 2), -32002);
     CHECK(lists(c, "resources/list", ""));
     manners_of(w, servers[1])->tools = "[]";
     newest_child(w, servers[1])->manners.tools = "[]";
     const size_t news = heard(c, "notifications/tools/list_changed");
     child_says(newest_child(w, servers[1]),
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
-    CHECK(heard(c, "notifications/tools/list_changed") == news);
-    CHECK(child_got(newest_child(w, servers[1]), "resources/read") == 0);
-    world_end(w);
+    CHECK_EQ(heard(c, "notifications/tools/list_changed"), news);
+    CHECK_EQ(child_got(newest_child(w, servers[1]), "resources/read"), 0);
 }
 
 TEST(nothing_reaches_a_server_that_a_client_may_not_use_whatever_it_asks)
@@ -169,8 +162,7 @@ TEST(nothing_reaches_a_server_that_a_client_may_not_use_whatever_it_asks)
         CHECK(error_of(c, i + 1) == -31007 || error_of(c, i + 1) == -32602);
     }
     client_says(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
-    CHECK(newest_child(w, servers[0])->got.count == before);
-    world_end(w);
+    CHECK_EQ(newest_child(w, servers[0])->got.count, before);
 }
 
 TEST(a_policy_speaks_of_a_servers_own_names_whatever_they_were_renamed_to)
@@ -191,8 +183,7 @@ TEST(a_policy_speaks_of_a_servers_own_names_whatever_they_were_renamed_to)
     client_calls(c, 1, "bank__settle");
     client_calls(c, 2, "bank__pay");
     CHECK(error_of(c, 1) != 0 && error_of(c, 2) == -31007);
-    CHECK(child_got(newest_child(w, server), CALL) == 0);
-    world_end(w);
+    CHECK_EQ(child_got(newest_child(w, server), CALL), 0);
 }
 
 TEST(what_the_server_denies_a_policy_cannot_allow)
@@ -206,8 +197,7 @@ TEST(what_the_server_denies_a_policy_cannot_allow)
     struct client *c = client_with(w, NULL, hf_policy_new(NULL, GLOBS("bank__*"), NULL));
     CHECK(lists(c, "tools/list", "bank__look"));
     client_calls(c, 1, "bank__pay");
-    CHECK(error_of(c, 1) == -31007);
-    world_end(w);
+    CHECK_EQ(error_of(c, 1), -31007);
 }
 
 TEST(names_that_were_given_keep_resolving_and_denied_ones_stay_denied_after_a_change)
@@ -222,7 +212,6 @@ TEST(names_that_were_given_keep_resolving_and_denied_ones_stay_denied_after_a_ch
     client_calls(c, 2, "bank__pay");
     CHECK(answers_to(c, 1) == 0 && error_of(c, 2) == -31007);
     CHECK(lists(c, "tools/list", "bank__new,files__read,files__erase"));
-    world_end(w);
 }
 
 TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
@@ -239,7 +228,6 @@ TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
          at = at->next)
         doors++;
     CHECK(doors <= 1);
-    world_end(w);
 }
 
 TEST(a_list_made_by_a_policy_is_said_to_be_for_nobody_else)
@@ -251,15 +239,13 @@ TEST(a_list_made_by_a_policy_is_said_to_be_for_nobody_else)
     hf_session_set_policy(looker->session, policy);
     hf_policy_unref(policy);
     for (int i = 0; i < 2; i++)
-        client_says(
-            i ? looker : all,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-            "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+        client_requests(
+            i ? looker : all, 1, "tools/list",
+            "{\"_meta\":{\"io.modelcontextprotocol/"
+            "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}");
     REQUIRE(has_result(all, 1) && has_result(looker, 1));
     CHECK(span_has(answer_to(all, 1)->msg.result, "\"cacheScope\":\"public\""));
     CHECK(span_has(answer_to(looker, 1)->msg.result, "\"cacheScope\":\"private\""));
-    world_end(w);
 }
 
 TEST(policies_are_the_same_if_they_say_the_same)
@@ -308,16 +294,15 @@ TEST(a_client_hears_of_a_changed_list_only_if_its_own_has_changed)
     CHECK(lists(some[1], "tools/list", "bank__look,files__read,files__erase"));
     now_lists(w, servers[0], "[{\"name\":\"pay\",\"title\":\"Pay\"},{\"name\":\"look\"}]");
     now_lists(w, servers[0], "[{\"name\":\"pay\"},{\"name\":\"pay2\"},{\"name\":\"look\"}]");
-    CHECK(heard(all, CHANGED) == 2);
+    CHECK_EQ(heard(all, CHANGED), 2);
     for (size_t i = 0; i < 3; i++)
-        CHECK(heard(some[i], CHANGED) == 0);
+        CHECK_EQ(heard(some[i], CHANGED), 0);
     now_lists(w, servers[0], "[{\"name\":\"pay\"},{\"name\":\"look\",\"title\":\"Look\"}]");
     for (size_t i = 0; i < 3; i++)
-        CHECK(heard(some[i], CHANGED) == 1);
+        CHECK_EQ(heard(some[i], CHANGED), 1);
     CHECK(operate(w, servers[0], HF_OP_DISABLE)); /* what is not there any more has changed */
     for (size_t i = 0; i < 3; i++)
-        CHECK(heard(some[i], CHANGED) == 2);
-    world_end(w);
+        CHECK_EQ(heard(some[i], CHANGED), 2);
 }
 
 TEST(a_change_that_the_config_hides_is_no_news_to_anybody)
@@ -331,9 +316,8 @@ TEST(a_change_that_the_config_hides_is_no_news_to_anybody)
     struct client *c = greeted_client(w, NULL), *unlisted = greeted_client(w, NULL);
     CHECK(lists(c, "tools/list", "bank__look"));
     now_lists(w, server, "[{\"name\":\"look\"},{\"name\":\"pay\"}]");
-    CHECK(heard(c, CHANGED) == 0);
-    CHECK(heard(unlisted, CHANGED) == 1); /* nobody knows what it has seen */
+    CHECK_EQ(heard(c, CHANGED), 0);
+    CHECK_EQ(heard(unlisted, CHANGED), 1); /* nobody knows what it has seen */
     now_lists(w, server, "[{\"name\":\"pay\"}]");
     CHECK(heard(c, CHANGED) == 1 && lists(c, "tools/list", ""));
-    world_end(w);
 }

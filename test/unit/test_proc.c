@@ -60,8 +60,7 @@ TEST(the_guard_comes_out_of_the_library_itself)
 {
     char exe[256];
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     read_guard_exe(&w, exe);
     CHECK(strstr(exe, "memfd:holdfast-guard"));
     end(&w);
@@ -70,11 +69,10 @@ TEST(the_guard_comes_out_of_the_library_itself)
 TEST(a_command_that_does_not_exist_is_reported_as_an_errno)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "/nowhere/no-such-command"));
-    CHECK(w.log[0] == '\0'); /* nothing from inside the call */
+    REQUIRE(BEGIN(&w, "/nowhere/no-such-command"));
+    CHECK_EQ(w.log[0], '\0'); /* nothing from inside the call */
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "exec_failed all_gone") == 0);
+    CHECK_STR(w.log, "exec_failed all_gone");
     CHECK(w.error == ENOENT && strcmp(w.what, "exec") == 0);
     end(&w);
 }
@@ -82,10 +80,9 @@ TEST(a_command_that_does_not_exist_is_reported_as_an_errno)
 TEST(a_file_that_may_not_be_run_is_reported_as_an_errno)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "/etc/passwd"));
+    REQUIRE(BEGIN(&w, "/etc/passwd"));
     WAIT(&w, w.is_all_gone);
-    CHECK(w.error == EACCES);
+    CHECK_EQ(w.error, EACCES);
     end(&w);
 }
 
@@ -95,7 +92,7 @@ TEST(a_directory_that_does_not_exist_is_told_from_a_missing_command)
     begin(&w);
     REQUIRE(start_in(&w, "/no/such/place", (const char *const[]) { "cat", NULL }));
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "exec_failed all_gone") == 0);
+    CHECK_STR(w.log, "exec_failed all_gone");
     CHECK(w.error == ENOENT && strcmp(w.what, "chdir") == 0);
     end(&w);
 }
@@ -103,30 +100,27 @@ TEST(a_directory_that_does_not_exist_is_told_from_a_missing_command)
 TEST(what_is_written_comes_back_and_closing_stdin_ends_cat_with_status_0)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     REQUIRE(write_all(&w, "hello\n", 6));
     WAIT(&w, w.out.length == 6);
     CHECK(memcmp(w.out.text, "hello\n", 6) == 0);
     CHECK(!w.has_exited);
     hf_proc_close_stdin(w.proc);
-    CHECK(hf_proc_stdin_fd(w.proc) == -1);
+    CHECK_EQ(hf_proc_stdin_fd(w.proc), -1);
     WAIT(&w, w.is_all_gone && w.out.has_ended);
-    CHECK(w.status == 0);
-    CHECK(strcmp(w.log, "started exited all_gone") == 0);
+    CHECK_EQ(w.status, 0);
+    CHECK_STR(w.log, "started exited all_gone");
     end(&w);
 }
 
 TEST(an_exit_status_and_a_signal_are_reported_as_they_were)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "exit", "42"));
+    REQUIRE(BEGIN(&w, TREE, "exit", "42"));
     WAIT(&w, w.is_all_gone);
     CHECK(WIFEXITED(w.status) && WEXITSTATUS(w.status) == 42);
     end(&w);
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     WAIT(&w, w.has_started);
     kill(w.pid, SIGUSR2);
     WAIT(&w, w.is_all_gone);
@@ -137,8 +131,7 @@ TEST(an_exit_status_and_a_signal_are_reported_as_they_were)
 TEST(stderr_is_a_stream_of_its_own)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "sh", "-c", "echo out; echo err >&2"));
+    REQUIRE(BEGIN(&w, "sh", "-c", "echo out; echo err >&2"));
     WAIT(&w, w.is_all_gone && w.out.has_ended && w.err.has_ended);
     CHECK(strcmp(w.out.text, "out\n") == 0 && strcmp(w.err.text, "err\n") == 0);
     end(&w);
@@ -156,8 +149,8 @@ TEST(a_server_is_born_clean_whatever_its_engine_ignores_blocks_or_left_open)
     begin(&w);
     REQUIRE(start_in(&w, "/usr", (const char *const[]) { TREE, "tell", NULL }));
     WAIT(&w, w.is_all_gone && w.out.has_ended);
-    CHECK(strcmp(w.out.text, "nonblock=0 blocked=0 ignored=0 extra=0 leads=1 session=1 "
-                             "cwd=/usr\n") == 0);
+    CHECK_STR(w.out.text, "nonblock=0 blocked=0 ignored=0 extra=0 leads=1 session=1 "
+                          "cwd=/usr\n");
     if (test_failed)
         printf("# %s", w.out.text);
     CHECK(fcntl(hf_proc_stdin_fd(w.proc), F_GETFL) & O_NONBLOCK);
@@ -170,8 +163,7 @@ TEST(a_server_is_born_clean_whatever_its_engine_ignores_blocks_or_left_open)
 TEST(a_signal_in_its_first_moment_does_not_end_the_guard)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     kill(hf_proc_guard_pid(w.proc), SIGINT);
     kill(hf_proc_guard_pid(w.proc), SIGTERM);
     REQUIRE(write_all(&w, "!", 1));
@@ -184,16 +176,15 @@ TEST(the_guard_does_not_show_the_command_line_of_its_server)
 {
     char path[64], text[256] = "";
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "hello", "--token-on-the-command-line"));
+    REQUIRE(BEGIN(&w, TREE, "hello", "--token-on-the-command-line"));
     WAIT(&w, w.has_started);
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)hf_proc_guard_pid(w.proc));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     CHECK(read(fd, text, sizeof text) > 20);
     close(fd);
-    CHECK(strcmp(text, "holdfast-guard") == 0);
+    CHECK_STR(text, "holdfast-guard");
     for (size_t i = strlen(text); i < sizeof text; i++)
-        CHECK(text[i] == '\0');
+        CHECK_EQ(text[i], '\0');
     end(&w);
 }
 
@@ -225,13 +216,12 @@ TEST(a_server_starts_also_when_our_own_standard_descriptors_are_closed)
 TEST(the_end_of_stdout_is_seen_while_the_server_lives)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "shut"));
+    REQUIRE(BEGIN(&w, TREE, "shut"));
     WAIT(&w, w.out.has_ended);
     CHECK(!w.has_exited && !w.err.has_ended);
     hf_proc_close_stdin(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(w.status == 0);
+    CHECK_EQ(w.status, 0);
     end(&w);
 }
 
@@ -242,7 +232,7 @@ TEST(a_proc_may_be_freed_inside_its_own_event)
     w.frees_on_exit = true;
     REQUIRE(START(&w, TREE, "exit", "0"));
     WAIT(&w, w.has_exited && !hf_loop_has_guests(w.loop));
-    CHECK(strcmp(w.log, "started exited") == 0);
+    CHECK_STR(w.log, "started exited");
     end(&w);
 }
 
@@ -272,8 +262,8 @@ TEST(two_hundred_starts_leave_no_descriptor_and_no_zombie)
     }
     WAIT(&w, !hf_loop_has_guests(w.loop));
     hf_loop_step(w.loop, false);
-    CHECK(count_fds() == before);
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_fds(), before);
+    CHECK_EQ(count_children(), 0);
     end(&w);
 }
 
@@ -294,8 +284,8 @@ TEST(a_start_without_descriptors_fails_with_a_sentence_and_leaves_nothing)
     }
     CHECK(failures > 3);
     WAIT(&w, !hf_loop_has_guests(w.loop));
-    CHECK(count_fds() == fds);
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_fds(), fds);
+    CHECK_EQ(count_children(), 0);
     end(&w);
 }
 
@@ -313,16 +303,15 @@ TEST(what_a_stopped_server_did_not_read_is_taken_back_to_the_byte)
 {
     struct world w;
     static const char request[1000] = "{";
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     WAIT(&w, w.has_started);
     stop(w.pid);
     REQUIRE(write_all(&w, request, sizeof request));
-    CHECK(steal_from(&w) == (ssize_t)sizeof request);
+    CHECK_EQ(steal_from(&w), (ssize_t)sizeof request);
     hf_proc_close_stdin(w.proc);
     kill(w.pid, SIGCONT);
     WAIT(&w, w.is_all_gone && w.out.has_ended);
-    CHECK(w.out.length == 0);
+    CHECK_EQ(w.out.length, 0);
     end(&w);
 }
 
@@ -331,14 +320,13 @@ TEST(a_full_pipe_is_taken_back_whole)
     struct world w;
     static const char block[4096];
     ssize_t written = 0, n;
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     WAIT(&w, w.has_started);
     stop(w.pid);
     while ((n = write(hf_proc_stdin_fd(w.proc), block, sizeof block)) > 0)
         written += n;
     CHECK(errno == EAGAIN && written >= 65536);
-    CHECK(steal_from(&w) == written);
+    CHECK_EQ(steal_from(&w), written);
     end(&w);
 }
 
@@ -346,50 +334,45 @@ TEST(of_what_a_server_began_to_read_the_rest_is_taken_back)
 {
     struct world w;
     static const char request[1000];
-    begin(&w);
-    REQUIRE(START(&w, TREE, "take", "250"));
+    REQUIRE(BEGIN(&w, TREE, "take", "250"));
     REQUIRE(write_all(&w, request, sizeof request));
     WAIT(&w, w.out.length == 1);
-    CHECK(steal_from(&w) == 750);
+    CHECK_EQ(steal_from(&w), 750);
     end(&w);
 }
 
 TEST(nothing_is_taken_back_from_an_empty_pipe_open_or_closed)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "take", "5"));
+    REQUIRE(BEGIN(&w, TREE, "take", "5"));
     REQUIRE(write_all(&w, "12345", 5));
     WAIT(&w, w.out.length == 1);
-    CHECK(steal_from(&w) == 0);
+    CHECK_EQ(steal_from(&w), 0);
     end(&w);
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     hf_proc_close_stdin(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(steal_from(&w) == 0);
+    CHECK_EQ(steal_from(&w), 0);
     end(&w);
 }
 
 TEST(writing_to_a_dead_server_raises_nothing_and_is_all_taken_back)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "exit", "1"));
+    REQUIRE(BEGIN(&w, TREE, "exit", "1"));
     WAIT(&w, w.is_all_gone);
     CHECK(write_all(&w, "{}\n", 3)); /* SIGPIPE would end the test */
-    CHECK(steal_from(&w) == 3);
+    CHECK_EQ(steal_from(&w), 3);
     end(&w);
 }
 
 TEST(a_grandchild_that_holds_the_pipe_reads_nothing_of_what_was_taken_back)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "bequeath"));
+    REQUIRE(BEGIN(&w, TREE, "bequeath"));
     WAIT(&w, w.has_exited && memchr(w.out.text, '\n', w.out.length));
     REQUIRE(write_all(&w, "{\"id\":1}\n", 9));
-    CHECK(steal_from(&w) == 9);
+    CHECK_EQ(steal_from(&w), 9);
     hf_proc_close_stdin(w.proc);
     const int heir = atoi(w.out.text);
     REQUIRE(heir > 1); /* 0 would be our own process group */
@@ -405,14 +388,13 @@ TEST(a_server_may_have_as_many_descriptors_as_we_were_started_with_not_as_we_too
     struct rlimit limit, now;
     REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max > 300);
     limit.rlim_cur = 300;
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
     hf_nofile_raise();
     CHECK(getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == limit.rlim_max);
-    begin(&w);
-    REQUIRE(START(&w, "sh", "-c", "ulimit -Sn; ulimit -Hn"));
+    REQUIRE(BEGIN(&w, "sh", "-c", "ulimit -Sn; ulimit -Hn"));
     WAIT(&w, w.is_all_gone && w.out.has_ended);
     char expected[64];
     snprintf(expected, sizeof expected, "300\n%llu\n", (unsigned long long)limit.rlim_max);
-    CHECK(strcmp(w.out.text, expected) == 0);
+    CHECK_STR(w.out.text, expected);
     end(&w);
 }

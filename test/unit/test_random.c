@@ -16,7 +16,7 @@ TEST(all_bytes_that_were_asked_for_are_random_and_none_behind_them)
         counts[bytes[i]]++;
     for (unsigned c = 0; c < 256; c++)
         CHECK(counts[c] > 0 && counts[c] < 1000); /* 195 on average; far beyond any chance */
-    CHECK(bytes[MANY] == 7);
+    CHECK_EQ(bytes[MANY], 7);
     hf_random(bytes, 0);
 }
 
@@ -36,7 +36,7 @@ TEST(secrets_that_differ_in_any_one_bit_are_not_the_same_whatever_their_length)
     for (size_t n = 0; n <= sizeof a; n++)
         for (size_t bit = 0; bit < 8 * sizeof a; bit++) {
             b[bit / 8] ^= (uint8_t)(1U << (bit % 8));
-            CHECK(hf_secret_same(a, b, n) == (bit / 8 >= n));
+            CHECK_EQ(hf_secret_same(a, b, n), bit / 8 >= n);
             b[bit / 8] ^= (uint8_t)(1U << (bit % 8));
         }
 }

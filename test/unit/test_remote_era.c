@@ -31,15 +31,12 @@ TEST(a_call_refused_for_its_headers_is_sent_again_once_the_tools_are_listed_anew
     REQUIRE(exchanges(s.w, "tools/list") == 2 && exchanges(s.w, "tools/call") == 2);
     exchange_answers_error(last_exchange(s.w, "tools/call"), 400, MISMATCH);
     CHECK(error_of(s.client, 1) == -32020 && exchanges(s.w, "tools/call") == 2);
-    world_end(s.w);
 }
 
 /* The answer that refused it is not the answer it is waiting for. */
 TEST(a_call_that_was_refused_and_ends_before_it_is_sent_again_is_never_sent)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 1000;
-    struct scene s = remote_modern(settings);
+    struct scene s = remote_modern(SETTINGS(.wait_ms = 1000));
     client_calls(s.client, 1, "echo");
     settle(s.w);
     manners_of(s.w, s.server)->http.holds_calls = true;
@@ -49,7 +46,6 @@ TEST(a_call_that_was_refused_and_ends_before_it_is_sent_again_is_never_sent)
     advance(s.w, 1000);
     CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "dispatched", "false"));
     CHECK(last_exchange(s.w, "tools/call")->is_aborted && open_exchanges(s.w, "tools/call") == 0);
-    world_end(s.w);
 }
 
 /* ---- gone back ---- */
@@ -67,12 +63,12 @@ TEST(a_subscription_turned_away_makes_us_ask_for_the_era_and_a_server_gone_back_
         struct scene s = remote_modern(default_settings());
         manners_of(s.w, s.server)->http.by_hand = true;
         exchange_fails(last_exchange(s.w, LISTEN), statuses[i]);
-        REQUIRE(exchanges(s.w, "server/discover") == 2);
+        REQUIRE_EQ(exchanges(s.w, "server/discover"), 2);
         go_back(&s);
         exchange_fails(last_exchange(s.w, "server/discover"), statuses[i]);
         settle(s.w);
         CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
-        CHECK(exchanges(s.w, "initialize") == 1);
+        CHECK_EQ(exchanges(s.w, "initialize"), 1);
         world_end(s.w);
     }
 }
@@ -82,13 +78,12 @@ TEST(a_server_that_knows_neither_subscriptions_nor_the_question_any_more_has_gon
     struct scene s = remote_modern(default_settings());
     manners_of(s.w, s.server)->http.by_hand = true;
     exchange_answers_error(last_exchange(s.w, LISTEN), 404, UNKNOWN);
-    REQUIRE(exchanges(s.w, "server/discover") == 2);
+    REQUIRE_EQ(exchanges(s.w, "server/discover"), 2);
     go_back(&s);
     exchange_answers_error(last_exchange(s.w, "server/discover"), 200, UNKNOWN);
     settle(s.w);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 2);
-    CHECK(exchanges(s.w, "initialize") == 1);
-    world_end(s.w);
+    CHECK_EQ(exchanges(s.w, "initialize"), 1);
 }
 
 TEST(a_server_that_only_knows_no_subscriptions_stays_as_it_is)
@@ -98,7 +93,6 @@ TEST(a_server_that_only_knows_no_subscriptions_stays_as_it_is)
     advance(s.w, 3600000);
     CHECK(IS(s.server, CONNECTED) && spawns_of(s.w, s.server) == 1);
     CHECK(exchanges(s.w, LISTEN) == 1 && exchanges(s.w, "server/discover") == 2);
-    world_end(s.w);
 }
 
 /* A call in doubt is not proven unrun by an error in other words. */
@@ -109,13 +103,12 @@ TEST(a_question_answered_in_other_words_says_nothing_of_the_calls_in_doubt)
     settle(s.w);
     manners_of(s.w, s.server)->http.by_hand = true;
     exchange_fails(last_exchange(s.w, "tools/call"), 404);
-    REQUIRE(exchanges(s.w, "server/discover") == 2);
+    REQUIRE_EQ(exchanges(s.w, "server/discover"), 2);
     go_back(&s);
     exchange_answers_error(last_exchange(s.w, "server/discover"), 404, UNKNOWN);
     settle(s.w);
     CHECK(data_is(s.client, 1, "dispatched", "true") && exchanges(s.w, "tools/call") == 1);
     CHECK(IS(s.server, CONNECTED) && exchanges(s.w, "initialize") == 1);
-    world_end(s.w);
 }
 
 /* ---- a greeting that nobody waits for any more ---- */
@@ -124,9 +117,7 @@ TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
 {
     static const int statuses[] = { 400, 401, 404, 500 };
     for (size_t i = 0; i < 4; i++) {
-        struct hf_settings settings = default_settings();
-        settings.era = HF_ERA_UNKNOWN;
-        struct scene s = remote_scene_of(settings, (struct http_manners) { 0 });
+        struct scene s = remote_scene_of(SETTINGS(.era = HF_ERA_UNKNOWN), HTTP());
         operate(s.w, s.server, HF_OP_RECONNECT); /* from now on it is known to be a legacy one */
         settle(s.w);
         client_calls(s.client, 1, "echo");
@@ -137,7 +128,7 @@ TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
         exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
         exchange_fails(last_exchange(s.w, "ping"), 404);
         struct exchange *hello = last_exchange(s.w, "initialize");
-        REQUIRE(exchanges(s.w, "initialize") == 3);
+        REQUIRE_EQ(exchanges(s.w, "initialize"), 3);
         exchange_answers_error(nth_exchange(s.w, "tools/call", 1), 400,
                                "{\"code\":-32022,\"message\":\"unsupported version\",\"data\":"
                                "{\"supported\":[\"2026-07-28\"]}}");
@@ -152,7 +143,7 @@ TEST(a_runtime_that_was_lost_while_it_was_greeted_anew_asks_nothing_more)
 
 TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
 {
-    struct scene s = remote_scene_of(default_settings(), (struct http_manners) { 0 });
+    struct scene s = remote_scene();
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     settle(s.w);
@@ -160,7 +151,7 @@ TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
     exchange_fails(nth_exchange(s.w, "tools/call", 0), 404);
     exchange_fails(last_exchange(s.w, "ping"), 404);
     struct exchange *hello = last_exchange(s.w, "initialize");
-    REQUIRE(exchanges(s.w, "initialize") == 2);
+    REQUIRE_EQ(exchanges(s.w, "initialize"), 2);
     manners_of(s.w, s.server)->http.by_hand = false;
     manners_of(s.w, s.server)->http.is_down = true;
     operate(s.w, s.server, HF_OP_RECONNECT);
@@ -168,14 +159,13 @@ TEST(a_runtime_that_was_replaced_while_it_was_greeted_anew_wants_no_credentials)
     exchange_fails(hello, 401);
     CHECK(!IS(s.server, PERMANENTLY_FAILED));
     CHECK(!span_has(hf_span_of(status_of(s.server).last_reason), "auth required"));
-    world_end(s.w);
 }
 
 TEST(a_stream_of_news_that_is_cut_or_turned_away_makes_nobody_suspect_its_server)
 {
     for (int status = 0; status <= 503; status += 503) {
         struct scene s = remote_modern(default_settings());
-        REQUIRE(open_exchanges(s.w, LISTEN) == 1);
+        REQUIRE_EQ(open_exchanges(s.w, LISTEN), 1);
         const size_t asked = exchanges(s.w, "server/discover");
         if (status)
             exchange_fails(last_exchange(s.w, LISTEN), status);
@@ -183,16 +173,14 @@ TEST(a_stream_of_news_that_is_cut_or_turned_away_makes_nobody_suspect_its_server
             exchange_breaks(last_exchange(s.w, LISTEN), HF_SENT_WHOLE);
         client_calls(s.client, 1, "echo");
         CHECK(exchanges(s.w, "tools/call") == 1 && exchanges(s.w, "server/discover") == asked);
-        CHECK(status_of(s.server).generation == 1);
+        CHECK_EQ(status_of(s.server).generation, 1);
         world_end(s.w);
     }
 }
 
 TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 5000;
-    struct scene s = remote_modern(settings);
+    struct scene s = remote_modern(SETTINGS(.wait_ms = 5000));
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     settle(s.w);
@@ -207,7 +195,6 @@ TEST(a_call_whose_retry_was_never_sent_is_told_of_the_generation_that_asked)
     REQUIRE(exchanges(s.w, "tools/call") == 3 && sent(s.w, "tools/call") == 2);
     advance(s.w, 5000);
     CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "generation", "1"));
-    world_end(s.w);
 }
 
 /* ---- was it about the era? ---- */
@@ -248,8 +235,7 @@ TEST(a_bare_refusal_is_not_sent_again_if_the_question_is_refused_in_other_words)
     exchange_fails(last_exchange(s.w, "server/discover"), 404);
     settle(s.w);
     CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
-    CHECK(exchanges(s.w, "tools/call") == 1);
-    world_end(s.w);
+    CHECK_EQ(exchanges(s.w, "tools/call"), 1);
 }
 
 TEST(a_bare_refusal_is_not_sent_again_if_nobody_is_let_in_in_time)
@@ -263,6 +249,5 @@ TEST(a_bare_refusal_is_not_sent_again_if_nobody_is_let_in_in_time)
     exchange_breaks(last_exchange(s.w, "server/discover"), HF_SENT_NOTHING);
     advance(s.w, settings.wait_ms);
     CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
-    CHECK(exchanges(s.w, "tools/call") == 1);
-    world_end(s.w);
+    CHECK_EQ(exchanges(s.w, "tools/call"), 1);
 }

@@ -18,10 +18,7 @@
 static struct scene remote_with(bool is_modern)
 {
     struct scene s = { .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
-    settings.relist_ms = 0;
-    s.server = add_remote(s.w, "s", settings);
+    s.server = add_remote(s.w, "s", SETTINGS(.era = HF_ERA_UNKNOWN, .relist_ms = 0));
     manners_of(s.w, s.server)->is_modern = is_modern;
     manners_of(s.w, s.server)->tools = MARKED("Region");
     settle(s.w);
@@ -53,14 +50,13 @@ static bool says(const struct exchange *x, const char *line)
 TEST(every_request_names_its_method_and_a_call_also_the_servers_own_tool_and_marked_arguments)
 {
     struct scene s = remote_modern();
-    CHECK(is_text(last_exchange(s.w, DISCOVER)->version, "2026-07-28"));
-    CHECK(is_text(last_exchange(s.w, DISCOVER)->headers, "Mcp-Method: server/discover\n"));
-    CHECK(is_text(last_exchange(s.w, "tools/list")->headers, "Mcp-Method: tools/list\n"));
+    CHECK_STR(last_exchange(s.w, DISCOVER)->version, "2026-07-28");
+    CHECK_STR(last_exchange(s.w, DISCOVER)->headers, "Mcp-Method: server/discover\n");
+    CHECK_STR(last_exchange(s.w, "tools/list")->headers, "Mcp-Method: tools/list\n");
     calls(&s, 1);
     const struct exchange *x = last_exchange(s.w, CALL);
     CHECK(is_text(x->version, "2026-07-28") && !x->session_id);
-    CHECK(is_text(x->headers, "Mcp-Method: tools/call\nMcp-Name: echo\nMcp-Param-Region: eu\n"));
-    world_end(s.w);
+    CHECK_STR(x->headers, "Mcp-Method: tools/call\nMcp-Name: echo\nMcp-Param-Region: eu\n");
 }
 
 TEST(what_a_header_cannot_say_plainly_travels_as_base64_and_what_has_no_word_in_none)
@@ -95,31 +91,24 @@ TEST(what_a_header_cannot_say_plainly_travels_as_base64_and_what_has_no_word_in_
 TEST(prompts_and_resources_are_named_as_well)
 {
     struct scene s = { .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
-    s.server = add_remote(s.w, "s", settings);
+    s.server = add_remote(s.w, "s", SETTINGS(.era = HF_ERA_UNKNOWN));
     struct manners *m = manners_of(s.w, s.server);
     m->is_modern = true;
     m->prompts = "[{\"name\":\"p\\u00fc\"}]";
     m->resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]";
     settle(s.w);
     s.client = greeted_client(s.w, NULL);
-    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
-                          "\"uri\":\"a:1\"}}");
+    client_requests(s.client, 1, "resources/read", "{\"uri\":\"a:1\"}");
     CHECK(says(last_exchange(s.w, "resources/read"), "Mcp-Name: a:1\n"));
-    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"prompts/get\",\"params\":{"
-                          "\"name\":\"s__p\\u00fc\"}}");
+    client_requests(s.client, 2, "prompts/get", "{\"name\":\"s__p\\u00fc\"}");
     CHECK(says(last_exchange(s.w, "prompts/get"), "Mcp-Name: =?base64?cMO8?=\n"));
-    world_end(s.w);
 }
 
 TEST(tools_with_marks_that_no_header_can_follow_are_left_out_with_a_warning)
 {
     for (int is_modern = 0; is_modern <= 1; is_modern++) {
         struct scene s = { .w = world_new() };
-        struct hf_settings settings = default_settings();
-        settings.era = HF_ERA_UNKNOWN;
-        s.server = add_remote(s.w, "s", settings);
+        s.server = add_remote(s.w, "s", SETTINGS(.era = HF_ERA_UNKNOWN));
         manners_of(s.w, s.server)->is_modern = is_modern;
         manners_of(s.w, s.server)->tools =
             "[{\"name\":\"good\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"bad\","
@@ -129,7 +118,7 @@ TEST(tools_with_marks_that_no_header_can_follow_are_left_out_with_a_warning)
         s.client = greeted_client(s.w, s.server);
         client_asks(s.client, 1, "tools/list");
         CHECK(is_text(names_in(s.client, 1, "tools"), is_modern ? "good" : "good,bad"));
-        CHECK(notes_with(s.w, "tools_left_out count=1") == (size_t)is_modern);
+        CHECK_EQ(notes_with(s.w, "tools_left_out count=1"), (size_t)is_modern);
         world_end(s.w);
     }
 }
@@ -139,7 +128,6 @@ TEST(requests_to_a_legacy_server_carry_none_of_these_headers)
     struct scene s = remote_scene();
     client_calls(s.client, 1, "echo");
     CHECK(!last_exchange(s.w, CALL)->headers && !last_exchange(s.w, "tools/list")->headers);
-    world_end(s.w);
 }
 
 /* ---- not believed ---- */
@@ -151,14 +139,13 @@ TEST(a_call_refused_for_its_headers_goes_out_once_more_after_its_tool_was_listed
     m->tools = MARKED("Place");
     calls(&s, 1);
     exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
-    REQUIRE(exchanges(s.w, CALL) == 2);
+    REQUIRE_EQ(exchanges(s.w, CALL), 2);
     CHECK(says(last_exchange(s.w, CALL), "Mcp-Param-Place: eu\n"));
     CHECK(!says(last_exchange(s.w, CALL), "Region"));
     exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
     CHECK(sent(s.w, CALL) == 2 && exchanges(s.w, "tools/list") == 2);
     CHECK(error_of(s.client, 1) == -32020 && answers_to(s.client, 1) == 1);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
-    world_end(s.w);
 }
 
 TEST(a_code_of_the_revision_in_an_odd_body_proves_nothing_and_is_the_answer)
@@ -181,7 +168,7 @@ TEST(a_code_of_the_revision_in_an_odd_body_proves_nothing_and_is_the_answer)
         calls(&s, 1);
         exchange_fails_with(last_exchange(s.w, CALL), 400, odd[i].type, odd[i].format);
         CHECK(sent(s.w, CALL) == 1 && answers_to(s.client, 1) == 1);
-        CHECK(error_of(s.client, 1) == (i < 3 ? -32020 : -32022));
+        CHECK_EQ(error_of(s.client, 1), i < 3 ? -32020 : -32022);
         world_end(s.w);
     }
 }
@@ -193,17 +180,16 @@ TEST(calls_that_come_while_the_tools_are_listed_again_wait_for_it_and_are_sent)
     m->stuck_list = true;
     calls(&s, 1);
     exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
-    REQUIRE(exchanges(s.w, "tools/list") == 2);
+    REQUIRE_EQ(exchanges(s.w, "tools/list"), 2);
     calls(&s, 2);
-    CHECK(exchanges(s.w, CALL) == 1);
+    CHECK_EQ(exchanges(s.w, CALL), 1);
     exchange_answers(last_exchange(s.w, "tools/list"), "{\"tools\":" MARKED("Place") "}");
-    CHECK(exchanges(s.w, CALL) == 3);
+    CHECK_EQ(exchanges(s.w, CALL), 3);
     for (size_t i = 1; i < 3; i++) {
         CHECK(says(nth_exchange(s.w, CALL, i), "Mcp-Param-Place: eu\n"));
         exchange_answers(nth_exchange(s.w, CALL, i), RESULT);
     }
     CHECK(has_result(s.client, 1) && has_result(s.client, 2));
-    world_end(s.w);
 }
 
 TEST(a_list_that_fails_then_keeps_nobody_waiting)
@@ -215,10 +201,9 @@ TEST(a_list_that_fails_then_keeps_nobody_waiting)
     exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
     exchange_answers_error(last_exchange(s.w, "tools/list"), 200,
                            "{\"code\":-32000,\"message\":\"no list\"}");
-    CHECK(exchanges(s.w, CALL) == 2);
+    CHECK_EQ(exchanges(s.w, CALL), 2);
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
-    world_end(s.w);
 }
 
 /* ---- another era ---- */
@@ -235,7 +220,6 @@ TEST(a_server_that_says_it_speaks_another_revision_is_asked_again_and_the_call_g
     CHECK(!last_exchange(s.w, CALL)->headers);
     exchange_answers(last_exchange(s.w, CALL), "{\"content\":[]}");
     CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
-    world_end(s.w);
 }
 
 TEST(a_revision_refused_in_another_form_than_the_revisions_own_is_an_answer)
@@ -255,7 +239,7 @@ TEST(a_revision_refused_in_another_form_than_the_revisions_own_is_an_answer)
         calls(&s, 1);
         exchange_answers_error(last_exchange(s.w, CALL), forms[i].status, forms[i].error);
         CHECK(error_of(s.client, 1) < -32019 && sent(s.w, CALL) == 1);
-        CHECK(status_of(s.server).generation == 1);
+        CHECK_EQ(status_of(s.server).generation, 1);
         world_end(s.w);
     }
 }
@@ -263,8 +247,7 @@ TEST(a_revision_refused_in_another_form_than_the_revisions_own_is_an_answer)
 TEST(the_codes_of_the_modern_era_from_a_legacy_server_are_its_tools_own)
 {
     for (int stateless = 0; stateless < 2; stateless++) {
-        struct scene s =
-            remote_scene_of(default_settings(), (struct http_manners) { .no_session = stateless });
+        struct scene s = remote_scene_of(SETTINGS(), HTTP(.no_session = stateless));
         calls(&s, 1);
         exchange_answers_error(last_exchange(s.w, CALL), 400, MISMATCH);
         calls(&s, 2);
@@ -286,31 +269,25 @@ TEST(a_legacy_server_that_says_it_speaks_another_revision_by_now_is_asked_which)
     CHECK(error_of(s.client, 1) == -32022 && sent(s.w, CALL) == 1); /* perhaps its tool's word */
     calls(&s, 2);
     REQUIRE(exchanges(s.w, DISCOVER) == 2 && sent(s.w, CALL) == 2);
-    CHECK(is_text(last_exchange(s.w, CALL)->version, "2026-07-28"));
+    CHECK_STR(last_exchange(s.w, CALL)->version, "2026-07-28");
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     CHECK(has_result(s.client, 2) && answers_to(s.client, 2) == 1);
-    world_end(s.w);
 }
 
 TEST(a_server_that_is_down_when_it_is_asked_for_its_era_is_asked_again)
 {
     static const int down[] = { 500, 502, 503, 429 };
     for (size_t i = 0; i < sizeof down / sizeof *down; i++) {
-        struct world *w = world_new();
-        struct hf_settings settings = default_settings();
-        settings.era = HF_ERA_UNKNOWN;
-        struct hf_server *server = add_remote(w, "s", settings);
-        manners_of(w, server)->is_modern = true;
-        manners_of(w, server)->http.by_hand = true;
-        settle(w);
-        REQUIRE(exchanges(w, DISCOVER) == 1);
-        exchange_fails(last_exchange(w, DISCOVER), down[i]);
-        CHECK(exchanges(w, "initialize") == 0);
-        manners_of(w, server)->http.by_hand = false;
-        advance(w, 5000);
-        CHECK(IS(server, CONNECTED) && exchanges(w, "initialize") == 0);
-        CHECK(exchanges(w, DISCOVER) == 2);
-        world_end(w);
+        struct scene s = lone_remote_with(SETTINGS(.era = HF_ERA_UNKNOWN),
+                                          MANNERS(.is_modern = true, .http.by_hand = true));
+        REQUIRE_EQ(exchanges(s.w, DISCOVER), 1);
+        exchange_fails(last_exchange(s.w, DISCOVER), down[i]);
+        CHECK_EQ(exchanges(s.w, "initialize"), 0);
+        manners_of(s.w, s.server)->http.by_hand = false;
+        advance(s.w, 5000);
+        CHECK(IS(s.server, CONNECTED) && exchanges(s.w, "initialize") == 0);
+        CHECK_EQ(exchanges(s.w, DISCOVER), 2);
+        world_end(s.w);
     }
 }
 
@@ -328,7 +305,6 @@ TEST(a_call_turned_away_by_a_server_that_went_back_to_the_older_era_is_sent_ther
     REQUIRE(IS(s.server, CONNECTED) && sent(s.w, CALL) == 2);
     exchange_answers(last_exchange(s.w, CALL), "{\"content\":[]}");
     CHECK(has_result(s.client, 1) && answers_to(s.client, 1) == 1);
-    world_end(s.w);
 }
 
 TEST(a_call_turned_away_by_a_server_that_still_speaks_the_era_is_rejected_and_not_sent_again)
@@ -339,7 +315,6 @@ TEST(a_call_turned_away_by_a_server_that_still_speaks_the_era_is_rejected_and_no
     CHECK(exchanges(s.w, DISCOVER) == 2 && sent(s.w, CALL) == 1);
     CHECK(error_of(s.client, 1) == -31009 && data_is(s.client, 1, "dispatched", "true"));
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
-    world_end(s.w);
 }
 
 /* The answer may have stood in what is missing. */
@@ -359,8 +334,7 @@ TEST(a_refusal_whose_body_is_cut_proves_nothing_of_the_era)
 
 TEST(a_status_that_the_operator_vouches_for_needs_no_question)
 {
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
+    struct hf_settings settings = SETTINGS(.era = HF_ERA_UNKNOWN);
     settings.refused_status.bits[0] = 1; /* 400 */
     struct scene s = { .w = world_new() };
     s.server = add_remote(s.w, "s", settings);
@@ -373,5 +347,4 @@ TEST(a_status_that_the_operator_vouches_for_needs_no_question)
     CHECK(exchanges(s.w, DISCOVER) == 1 && exchanges(s.w, CALL) == 2);
     exchange_answers(last_exchange(s.w, CALL), RESULT);
     CHECK(has_result(s.client, 1));
-    world_end(s.w);
 }

@@ -270,11 +270,9 @@ static void end_streams_of_the_older_kind(struct walk *k)
 /* Everything is well again: nothing may be left open. */
 static void recover(struct walk *k)
 {
-    *k->http = (struct http_manners) { .sessions = k->http->sessions,
-                                       .unknown_status = k->unknown_status,
-                                       .has_forgotten = k->http->has_forgotten,
-                                       .has_stream = k->http->has_stream,
-                                       .is_sse = k->http->is_sse };
+    *k->http = HTTP(.sessions = k->http->sessions, .unknown_status = k->unknown_status,
+                    .has_forgotten = k->http->has_forgotten, .has_stream = k->http->has_stream,
+                    .is_sse = k->http->is_sse);
     operate(k->w, k->server, HF_OP_ENABLE);
     for (int round = 0; round < 100; round++) {
         struct exchange *x;
@@ -321,11 +319,9 @@ static bool walk(uint64_t seed)
 {
     static const int unknown[] = { 404, 400, 401, 403 };
     struct walk k = { .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1, .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.reconnect.jitter = 0;
-    settings.max_in_flight = roll(&k, 3) ? 0 : 2;
-    settings.call_timeout_ms = roll(&k, 3) ? 0 : 20000;
-    settings.stateful = roll(&k, 6) == 0;
+    struct hf_settings settings =
+        SETTINGS(.reconnect.jitter = 0, .max_in_flight = roll(&k, 3) ? 0 : 2,
+                 .call_timeout_ms = roll(&k, 3) ? 0 : 20000, .stateful = roll(&k, 6) == 0);
     k.server = add_remote(k.w, "s", settings);
     k.http = &manners_of(k.w, k.server)->http;
     k.unknown_status = k.http->unknown_status = unknown[roll(&k, 4)];

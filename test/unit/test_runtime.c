@@ -108,8 +108,8 @@ static void check_cell(enum hf_runtime_state from, enum hf_runtime_event on)
         printf("# %s on %s: went to %s (not %s), effects %#x (not %#x)\n",
                hf_runtime_state_name(from), hf_runtime_event_name(on),
                hf_runtime_state_name(runtime.state), hf_runtime_state_name(to), effects, promised);
-    CHECK(runtime.state == to);
-    CHECK(effects == promised);
+    CHECK_EQ(runtime.state, to);
+    CHECK_EQ(effects, promised);
 }
 
 /* @field B19: teardown goes by fixed steps, each of them one row | DESIGN 5: stdin, TERM, KILL */
@@ -130,7 +130,7 @@ TEST(each_step_of_the_teardown_is_bounded_by_its_own_setting_and_nothing_else_is
     static const int64_t stays[HF_RUNTIME_STATE_COUNT] = { -1, -1, -1, -1, -1, 11, 22, 33, 44, -1 };
     for (int state = 0; state < HF_RUNTIME_STATE_COUNT; state++) {
         const struct hf_runtime_machine runtime = { (enum hf_runtime_state)state };
-        CHECK(hf_runtime_stay_ms(&runtime, &settings) == stays[state]);
+        CHECK_EQ(hf_runtime_stay_ms(&runtime, &settings), stays[state]);
     }
 }
 
@@ -152,9 +152,9 @@ TEST(time_alone_brings_every_runtime_that_is_going_to_its_end)
 {
     struct hf_runtime_machine runtime = { S(LIVE) };
     (void)hf_runtime_step(&runtime, E(DRAIN));
-    CHECK(runtime.state == S(DRAINING));
+    CHECK_EQ(runtime.state, S(DRAINING));
     (void)hf_runtime_step(&runtime, E(TIMEOUT));
-    CHECK(runtime.state == S(KILLING));
+    CHECK_EQ(runtime.state, S(KILLING));
     CHECK(hf_runtime_step(&runtime, E(TIMEOUT)) & D(CLOSE_FAILED));
-    CHECK(runtime.state == S(GONE));
+    CHECK_EQ(runtime.state, S(GONE));
 }

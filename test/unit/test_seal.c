@@ -65,7 +65,7 @@ TEST(a_seal_says_what_it_was_made_of_and_needs_no_escapes)
 {
     struct hf_buf text = sealed(secret);
     struct hf_seal read;
-    CHECK(hf_seal_read(hf_buf_span(&text), secret, bound, &read) == HF_SEAL_GOOD);
+    CHECK_EQ(hf_seal_read(hf_buf_span(&text), secret, bound, &read), HF_SEAL_GOOD);
     CHECK(read.server == one.server && read.generation == one.generation);
     CHECK(read.call == one.call && read.round == one.round);
     for (size_t i = 0; i < hf_buf_len(&text); i++)
@@ -85,13 +85,13 @@ TEST(a_seal_with_any_byte_changed_cut_off_or_added_is_good_for_nothing)
             *at = (char)other;
             const enum hf_seal_verdict found =
                 hf_seal_read(hf_buf_span(&text), secret, bound, &read);
-            CHECK((found == HF_SEAL_GOOD) == (*at == was));
+            CHECK_EQ(found == HF_SEAL_GOOD, *at == was);
         }
         *at = was;
         CHECK(hf_seal_read((struct hf_span) { text.p, i }, secret, bound, &read) != HF_SEAL_GOOD);
     }
     hf_buf_add_char(&text, '0');
-    CHECK(hf_seal_read(hf_buf_span(&text), secret, bound, &read) == HF_SEAL_BROKEN);
+    CHECK_EQ(hf_seal_read(hf_buf_span(&text), secret, bound, &read), HF_SEAL_BROKEN);
     hf_buf_done(&text);
 }
 
@@ -103,7 +103,7 @@ TEST(a_seal_is_good_only_for_what_it_is_bound_to)
         uint8_t other[HF_SHA256_SIZE];
         memcpy(other, bound, sizeof other);
         other[i] ^= 1;
-        CHECK(hf_seal_read(hf_buf_span(&text), secret, other, &read) == HF_SEAL_BROKEN);
+        CHECK_EQ(hf_seal_read(hf_buf_span(&text), secret, other, &read), HF_SEAL_BROKEN);
     }
     hf_buf_done(&text);
 }
@@ -113,11 +113,11 @@ TEST(a_seal_of_another_secret_is_known_as_such_and_other_states_are_no_seals)
     static const uint8_t other[HF_SECRET_SIZE] = "another secret of so many bytes.";
     struct hf_buf text = sealed(other);
     struct hf_seal read;
-    CHECK(hf_seal_read(hf_buf_span(&text), secret, bound, &read) == HF_SEAL_OTHER);
-    CHECK(read.call == one.call);
-    CHECK(hf_seal_read(HF_SPAN("eyJ3YW50IjoxfQ"), secret, bound, &read) == HF_SEAL_NONE);
-    CHECK(hf_seal_read(HF_SPAN(""), secret, bound, &read) == HF_SEAL_NONE);
-    CHECK(hf_seal_read(HF_SPAN("hf1."), secret, bound, &read) == HF_SEAL_BROKEN);
+    CHECK_EQ(hf_seal_read(hf_buf_span(&text), secret, bound, &read), HF_SEAL_OTHER);
+    CHECK_EQ(read.call, one.call);
+    CHECK_EQ(hf_seal_read(HF_SPAN("eyJ3YW50IjoxfQ"), secret, bound, &read), HF_SEAL_NONE);
+    CHECK_EQ(hf_seal_read(HF_SPAN(""), secret, bound, &read), HF_SEAL_NONE);
+    CHECK_EQ(hf_seal_read(HF_SPAN("hf1."), secret, bound, &read), HF_SEAL_BROKEN);
     CHECK(hf_seal_name(HF_SPAN("a")) != hf_seal_name(HF_SPAN("b")));
     hf_buf_done(&text);
 }

@@ -48,53 +48,45 @@ TEST(a_call_that_waits_for_leave_is_sent_when_leave_comes_and_not_before)
     CHECK(s.w->leave_count == 1 && s.w->leaves[0].seam == HF_SEAM_DISPATCH);
     CHECK(child_got(s.first, CALL) == 0 && answers_to(s.client, 1) == 0);
     give(&s, 0, NULL);
-    CHECK(child_got(s.first, CALL) == 1);
+    CHECK_EQ(child_got(s.first, CALL), 1);
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 1) && s.w->leave_count == 1);
-    world_end(s.w);
 }
 
 TEST(only_tool_calls_ask_for_leave)
 {
     struct scene s = seamed(HF_SEAM_DISPATCH);
     client_asks(s.client, 1, "tools/list");
-    client_says(s.client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"x/y\"}");
+    client_asks(s.client, 2, "x/y");
     CHECK(s.w->leave_count == 0 && has_result(s.client, 1) && child_got(s.first, "x/y") == 1);
-    world_end(s.w);
 }
 
 TEST(the_deadline_of_a_call_runs_on_while_it_waits_for_leave)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 3000;
-    struct scene s = seamed_with(HF_SEAM_DISPATCH, settings);
+    struct scene s = seamed_with(HF_SEAM_DISPATCH, SETTINGS(.wait_ms = 3000));
     client_calls(s.client, 1, "echo");
     advance(s.w, 2999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
     CHECK(error_of(s.client, 1) == -31001 && data_is(s.client, 1, "reason", "\"record_late\""));
     CHECK(data_is(s.client, 1, "retrySafe", "true"));
     give(&s, 0, NULL); /* too late: it is never sent */
     CHECK(child_got(s.first, CALL) == 0 && answers_to(s.client, 1) == 1);
     CHECK(stats_of(&s)->failed[HF_ERROR_UNAVAILABLE] == 1 && stats_of(&s)->waiting.sum_ms == 3000);
-    world_end(s.w);
 }
 
 TEST(what_is_left_of_its_time_is_counted_from_the_first_moment_on)
 {
-    struct hf_settings settings = default_settings();
-    settings.wait_ms = 3000;
-    struct scene s = seamed_with(HF_SEAM_DISPATCH, settings);
+    struct scene s = seamed_with(HF_SEAM_DISPATCH, SETTINGS(.wait_ms = 3000));
     client_calls(s.client, 1, "echo");
     advance(s.w, 2000);
     manners_of(s.w, s.server)->mute = true;
     child_dies(s.first);
     give(&s, 0, NULL);
     advance(s.w, 999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
-    CHECK(error_of(s.client, 1) == -31001);
-    world_end(s.w);
+    CHECK_EQ(error_of(s.client, 1), -31001);
 }
 
 TEST(a_refused_call_is_answered_as_never_sent_with_the_reason)
@@ -106,7 +98,6 @@ TEST(a_refused_call_is_answered_as_never_sent_with_the_reason)
     CHECK(data_is(s.client, 1, "dispatched", "false") && child_got(s.first, CALL) == 0);
     give(&s, 0, NULL);
     CHECK(child_got(s.first, CALL) == 0 && answers_to(s.client, 1) == 1);
-    world_end(s.w);
 }
 
 TEST(when_whoever_gives_leave_dies_waiting_calls_are_refused_and_later_ones_go_without)
@@ -118,8 +109,7 @@ TEST(when_whoever_gives_leave_dies_waiting_calls_are_refused_and_later_ones_go_w
     CHECK(error_of(s.client, 1) == -31001 && error_of(s.client, 2) == -31001);
     CHECK(data_is(s.client, 1, "reason", "\"record_down\"") && child_got(s.first, CALL) == 0);
     client_calls(s.client, 3, "echo");
-    CHECK(child_got(s.first, CALL) == 1);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, CALL), 1);
 }
 
 TEST(a_call_that_is_cancelled_or_whose_client_goes_while_it_waits_for_leave_is_never_sent)
@@ -132,8 +122,7 @@ TEST(a_call_that_is_cancelled_or_whose_client_goes_while_it_waits_for_leave_is_n
     give(&s, 0, NULL);
     give(&s, 1, NULL);
     CHECK(child_got(s.first, CALL) == 0 && child_got(s.first, "notifications/cancelled") == 0);
-    CHECK(stats_of(&s)->cancelled == 2);
-    world_end(s.w);
+    CHECK_EQ(stats_of(&s)->cancelled, 2);
 }
 
 TEST(a_call_whose_server_dies_while_it_waits_for_leave_goes_to_the_next_generation)
@@ -146,7 +135,6 @@ TEST(a_call_whose_server_dies_while_it_waits_for_leave_goes_to_the_next_generati
     CHECK(second != s.first && child_got(second, CALL) == 1 && child_got(s.first, CALL) == 0);
     child_answers(second, CALL, DONE);
     CHECK(has_result(s.client, 1) && s.w->leave_count == 1);
-    world_end(s.w);
 }
 
 TEST(a_call_whose_server_is_switched_off_while_it_waits_for_leave_is_told_so_at_once)
@@ -154,10 +142,9 @@ TEST(a_call_whose_server_is_switched_off_while_it_waits_for_leave_is_told_so_at_
     struct scene s = seamed(HF_SEAM_DISPATCH);
     client_calls(s.client, 1, "echo");
     operate(s.w, s.server, HF_OP_DISABLE);
-    CHECK(error_of(s.client, 1) == -31003);
+    CHECK_EQ(error_of(s.client, 1), -31003);
     client_calls(s.client, 2, "echo");
     CHECK(error_of(s.client, 2) == -31003 && s.w->leave_count == 1);
-    world_end(s.w);
 }
 
 TEST(a_call_that_was_lost_unread_is_sent_again_without_asking_twice)
@@ -169,25 +156,30 @@ TEST(a_call_that_was_lost_unread_is_sent_again_without_asking_twice)
     child_dies(s.first);
     struct child *second = newest_child(s.w, s.server);
     CHECK(child_got(second, CALL) == 1 && s.w->leave_count == 1);
-    world_end(s.w);
 }
 
 TEST(leave_that_comes_when_there_is_no_place_makes_the_call_wait_for_one)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
-    struct scene s = seamed_with(HF_SEAM_DISPATCH, settings);
+    struct scene s = seamed_with(HF_SEAM_DISPATCH, SETTINGS(.max_in_flight = 1));
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     give(&s, 1, NULL);
     give(&s, 0, NULL);
-    CHECK(child_got(s.first, CALL) == 1);
+    CHECK_EQ(child_got(s.first, CALL), 1);
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 2) && child_got(s.first, CALL) == 2);
-    world_end(s.w);
 }
 
 /* ---- before the answer leaves ---- */
+
+/* Call 1 is answered, and its answer waits for leave. */
+static struct scene answered_at_the_seam(void)
+{
+    struct scene s = seamed(HF_SEAM_ANSWER);
+    client_calls(s.client, 1, "echo");
+    child_answers(s.first, CALL, DONE);
+    return s;
+}
 
 TEST(an_answer_leaves_when_it_is_kept_byte_for_byte_and_not_before)
 {
@@ -200,28 +192,22 @@ TEST(an_answer_leaves_when_it_is_kept_byte_for_byte_and_not_before)
     CHECK(has_result(s.client, 1));
     CHECK(span_has(hf_span_of(answer_to(s.client, 1)->text), "{\"content\":[],\"x\":1.50}"));
     CHECK(stats_of(&s)->results == 1 && stats_of(&s)->cancelled == 0);
-    world_end(s.w);
 }
 
 TEST(an_answer_that_nobody_keeps_leaves_after_five_seconds_because_it_must_not_be_lost)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     advance(s.w, 4999);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     advance(s.w, 1);
     CHECK(has_result(s.client, 1));
     give(&s, 0, NULL);
-    CHECK(answers_to(s.client, 1) == 1);
-    world_end(s.w);
+    CHECK_EQ(answers_to(s.client, 1), 1);
 }
 
 TEST(an_answer_leaves_also_if_keeping_it_fails_or_whoever_keeps_it_dies)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     give(&s, 0, "store_down");
     CHECK(has_result(s.client, 1));
     client_calls(s.client, 2, "echo");
@@ -231,14 +217,11 @@ TEST(an_answer_leaves_also_if_keeping_it_fails_or_whoever_keeps_it_dies)
     client_calls(s.client, 3, "echo");
     child_answers(s.first, CALL, DONE);
     CHECK(has_result(s.client, 3) && s.w->leave_count == 2);
-    world_end(s.w);
 }
 
 TEST(an_answer_that_is_being_kept_survives_its_server_and_frees_its_place)
 {
-    struct hf_settings settings = default_settings();
-    settings.max_in_flight = 1;
-    struct scene s = seamed_with(HF_SEAM_ANSWER, settings);
+    struct scene s = seamed_with(HF_SEAM_ANSWER, SETTINGS(.max_in_flight = 1));
     client_calls(s.client, 1, "echo");
     client_calls(s.client, 2, "echo");
     child_answers(s.first, CALL, DONE);
@@ -246,24 +229,20 @@ TEST(an_answer_that_is_being_kept_survives_its_server_and_frees_its_place)
     operate(s.w, s.server, HF_OP_REMOVE);
     advance(s.w, 20000);
     CHECK(has_result(s.client, 1) && error_of(s.client, 2) == -31002);
-    world_end(s.w);
 }
 
 TEST(a_client_that_cancels_or_goes_while_its_answer_is_kept_hears_nothing_more_and_is_counted_once)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     client_cancels(s.client, 1);
     client_calls(s.client, 2, "echo");
     child_answers(s.first, CALL, DONE);
     client_leaves(s.client);
     give(&s, 0, NULL);
     give(&s, 1, NULL);
-    CHECK(answers_to(s.client, 1) == 0);
+    CHECK_EQ(answers_to(s.client, 1), 0);
     CHECK(stats_of(&s)->results == 2 && stats_of(&s)->cancelled == 0);
-    CHECK(child_got(s.first, "notifications/cancelled") == 0);
-    world_end(s.w);
+    CHECK_EQ(child_got(s.first, "notifications/cancelled"), 0);
 }
 
 TEST(a_failure_of_ours_is_kept_like_any_answer_and_says_the_same)
@@ -274,45 +253,35 @@ TEST(a_failure_of_ours_is_kept_like_any_answer_and_says_the_same)
     CHECK(answers_to(s.client, 1) == 0 && s.w->leave_count == 1);
     give(&s, 0, NULL);
     CHECK(error_of(s.client, 1) == -31002 && data_is(s.client, 1, "generation", "1"));
-    world_end(s.w);
 }
 
 TEST(a_client_that_has_finished_still_gets_the_answer_that_is_being_kept)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     hf_session_finish(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(!hf_session_is_settled(s.client->session));
     give(&s, 0, NULL);
     CHECK(has_result(s.client, 1) && hf_session_is_settled(s.client->session));
-    world_end(s.w);
 }
 
 TEST(a_session_that_is_given_up_gets_the_answers_that_are_being_kept_at_once)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     hf_session_give_up(s.client->session, at(s.w->now_ms));
     settle(s.w);
     CHECK(has_result(s.client, 1));
-    world_end(s.w);
 }
 
 TEST(holdfast_has_stopped_only_when_the_answers_that_are_being_kept_have_left)
 {
-    struct scene s = seamed(HF_SEAM_ANSWER);
-    client_calls(s.client, 1, "echo");
-    child_answers(s.first, CALL, DONE);
+    struct scene s = answered_at_the_seam();
     hf_engine_stop(s.w->engine, at(s.w->now_ms));
     settle(s.w);
     CHECK(!s.first->runtime);
     CHECK(answers_to(s.client, 1) == 0 && !hf_engine_is_stopped(s.w->engine));
     give(&s, 0, NULL);
     CHECK(has_result(s.client, 1) && hf_engine_is_stopped(s.w->engine));
-    world_end(s.w);
 }
 
 /* ---- the audit point ---- */
@@ -352,5 +321,4 @@ TEST(every_call_is_recorded_once_with_what_became_of_it_and_with_times_for_peopl
     child_dies(s.first);
     client_asks(s.client, 4, "tools/list");
     CHECK(records.count == 4 && records.tools == 3 && records.by_unknown == 1);
-    world_end(s.w);
 }

@@ -28,13 +28,13 @@ TEST(every_seat_is_found_however_many_there_are_and_none_that_left)
         make_id(id, i);
         hf_seats_add(&seats, &seat[i], id, i);
     }
-    CHECK(hf_seats_count(&seats) == COUNT);
+    CHECK_EQ(hf_seats_count(&seats), COUNT);
     for (unsigned i = 0; i < COUNT; i++)
         CHECK(find(&seats, &seat[i]) == &seat[i]);
     for (unsigned i = 0; i < COUNT; i += 2)
         hf_seats_remove(&seats, &seat[i]);
     for (unsigned i = 0; i < COUNT; i++)
-        CHECK(find(&seats, &seat[i]) == (i % 2 ? &seat[i] : NULL));
+        CHECK_EQ(find(&seats, &seat[i]), i % 2 ? &seat[i] : NULL);
     for (unsigned i = 1; i < COUNT; i += 2)
         hf_seats_remove(&seats, &seat[i]);
     CHECK(hf_seats_count(&seats) == 0 && hf_list_empty(&seats.by_use));

@@ -141,8 +141,8 @@ static void check_cell(enum hf_slot_state from, enum hf_slot_event on)
         printf("# %s on %s: went to %s (not %s), effects %#x (not %#x)\n", hf_slot_state_name(from),
                hf_slot_event_name(on), hf_slot_state_name(slot.state), hf_slot_state_name(to),
                effects, promised);
-    CHECK(slot.state == to);
-    CHECK(effects == promised);
+    CHECK_EQ(slot.state, to);
+    CHECK_EQ(effects, promised);
 }
 
 /* @field B1: a server has exactly seven states, and every event in each of them is decided */
@@ -167,8 +167,8 @@ TEST(states_are_called_by_exactly_the_names_of_the_design)
         [S(PERMANENTLY_FAILED)] = "permanently_failed",
     };
     for (int state = S(CONNECTING); state < HF_SLOT_STATE_COUNT; state++)
-        CHECK(strcmp(hf_slot_state_name((enum hf_slot_state)state), names[state]) == 0);
-    CHECK(HF_SLOT_STATE_COUNT == 8); /* the seven, and the one before the first event */
+        CHECK_STR(hf_slot_state_name((enum hf_slot_state)state), names[state]);
+    CHECK_EQ(HF_SLOT_STATE_COUNT, 8); /* the seven, and the one before the first event */
 }
 
 /* @field B12: names stay listed while connecting, reconnecting and disconnected, not when off */
@@ -196,7 +196,7 @@ TEST(no_state_is_a_dead_end)
         if (slot.state == S(DISABLING))
             (void)hf_slot_step(&slot, E(GONE_WANTED));
         (void)hf_slot_step(&slot, E(READY));
-        CHECK(slot.state == S(CONNECTED));
+        CHECK_EQ(slot.state, S(CONNECTED));
     }
 }
 

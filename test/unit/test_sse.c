@@ -21,7 +21,7 @@ static void feed(struct hf_sse *sse, struct hf_span bytes, struct hf_buf *log)
         if (event.retry_ms >= 0)
             hf_buf_printf(log, "~%lld", (long long)event.retry_ms);
     }
-    CHECK(bytes.n == 0);
+    CHECK_EQ(bytes.n, 0);
 }
 
 #define S(literal)                                                                                 \
@@ -134,9 +134,9 @@ TEST(an_event_that_ends_in_cr_does_not_wait_for_the_next_byte)
     struct hf_buf log;
     hf_buf_init(&log, 4096);
     feed(sse, HF_SPAN("data: a\r\n\r"), &log);
-    CHECK(hf_span_is(hf_buf_span(&log), "[a]"));
+    CHECK_SPAN(hf_buf_span(&log), "[a]");
     feed(sse, HF_SPAN("\ndata: b\n\n"), &log);
-    CHECK(hf_span_is(hf_buf_span(&log), "[a][b]"));
+    CHECK_SPAN(hf_buf_span(&log), "[a][b]");
     hf_buf_done(&log);
     hf_sse_free(sse);
 }
@@ -153,7 +153,7 @@ TEST(an_id_too_long_to_keep_makes_the_stream_one_that_cannot_be_resumed)
         hf_buf_add_char(&in, '7');
     hf_buf_add_str(&in, "\ndata: b\n\n");
     feed(sse, hf_buf_span(&in), &log);
-    CHECK(hf_span_is(hf_buf_span(&log), "[a]#1[b]"));
+    CHECK_SPAN(hf_buf_span(&log), "[a]#1[b]");
     hf_buf_clear(&log);
     hf_buf_clear(&in);
     hf_buf_add_str(&in, "id: ");
@@ -161,7 +161,7 @@ TEST(an_id_too_long_to_keep_makes_the_stream_one_that_cannot_be_resumed)
         hf_buf_add_char(&in, '7');
     hf_buf_add_str(&in, "\ndata: b\n\n");
     feed(sse, hf_buf_span(&in), &log);
-    CHECK(hf_buf_len(&log) == strlen("[b]#") + 1024);
+    CHECK_EQ(hf_buf_len(&log), strlen("[b]#") + 1024);
     hf_buf_done(&in);
     hf_buf_done(&log);
     hf_sse_free(sse);
@@ -179,9 +179,9 @@ TEST(a_large_event_comes_out_whole)
     hf_buf_add_str(&in, "\n\n");
     struct hf_span bytes = hf_buf_span(&in);
     struct hf_sse_event event = { .name = { NULL, 0 } };
-    REQUIRE(hf_sse_next(sse, &bytes, &event) == HF_SSE_EVENT);
+    REQUIRE_EQ(hf_sse_next(sse, &bytes, &event), HF_SSE_EVENT);
     CHECK(hf_span_eq(event.data, (struct hf_span) { in.p + 6, SIZE }));
-    CHECK(hf_sse_next(sse, &bytes, &event) == HF_SSE_NONE);
+    CHECK_EQ(hf_sse_next(sse, &bytes, &event), HF_SSE_NONE);
     hf_buf_done(&in);
     hf_sse_free(sse);
 }
@@ -216,10 +216,10 @@ TEST(an_event_whose_data_is_complete_needs_no_blank_line_when_the_stream_ends)
         const bool counts = hf_sse_end(sse, &event) == HF_SSE_EVENT;
         if (counts != (ends[i].data != NULL))
             printf("# %s\n", ends[i].in);
-        CHECK(counts == (ends[i].data != NULL));
+        CHECK_EQ(counts, ends[i].data != NULL);
         CHECK(!counts || hf_span_is(event.data, ends[i].data));
         CHECK(!counts || (ends[i].id ? hf_span_is(event.id, ends[i].id) : !event.id.p));
-        CHECK(hf_sse_end(sse, &event) == HF_SSE_NONE);
+        CHECK_EQ(hf_sse_end(sse, &event), HF_SSE_NONE);
         hf_sse_free(sse);
     }
 }
@@ -245,7 +245,7 @@ TEST(a_stream_is_between_events_where_nothing_is_begun_that_was_not_told)
         struct hf_span in = hf_span_of(ends[i].in);
         while (hf_sse_next(sse, &in, &event) != HF_SSE_NONE)
             ;
-        CHECK(hf_sse_is_between(sse) == ends[i].is_between);
+        CHECK_EQ(hf_sse_is_between(sse), ends[i].is_between);
         hf_sse_free(sse);
     }
 }

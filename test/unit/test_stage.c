@@ -27,7 +27,7 @@ TEST(a_call_moves_from_stage_to_stage_as_the_table_says_and_in_no_other_way)
             bool is_legal = false;
             for (size_t i = 0; i < sizeof legal / sizeof *legal; i++)
                 is_legal |= legal[i].from == from && legal[i].to == to;
-            CHECK(hf_stage_may_follow(from, to) == is_legal);
+            CHECK_EQ(hf_stage_may_follow(from, to), is_legal);
         }
 }
 
@@ -41,8 +41,8 @@ TEST(a_call_is_with_its_server_exactly_while_it_is_queued_being_written_or_sent)
 {
     for (enum hf_call_stage stage = 0; stage < HF_CALL_STAGE_COUNT; stage++) {
         const bool is_begun = stage == HF_CALL_WRITING || stage == HF_CALL_SENT;
-        CHECK(hf_stage_is_begun(stage) == is_begun);
-        CHECK(hf_stage_is_with_server(stage) == (is_begun || stage == HF_CALL_QUEUED));
+        CHECK_EQ(hf_stage_is_begun(stage), is_begun);
+        CHECK_EQ(hf_stage_is_with_server(stage), is_begun || stage == HF_CALL_QUEUED);
         CHECK(hf_stage_name(stage)[0] != '\0');
     }
 }

@@ -40,7 +40,7 @@ static void converse(int reading, int writing)
     struct hf_stream *in = hf_stream_open_read(reading, NULL);
     struct hf_stream *out = hf_stream_open_write(writing, NULL);
     REQUIRE(in && out);
-    CHECK(read_some(in, text, sizeof text) == HF_IO_AGAIN);
+    CHECK_EQ(read_some(in, text, sizeof text), HF_IO_AGAIN);
     CHECK(write_two(out, "hel", "lo\n", &written) == HF_IO_DONE && written == 6);
     CHECK(read_some(in, text, sizeof text) == HF_IO_DONE && strcmp(text, "hello\n") == 0);
     CHECK(!is_nonblocking(reading) && !is_nonblocking(writing));
@@ -66,7 +66,7 @@ static void fill_until_again(int writing)
 TEST(a_pipe_neither_waits_nor_changes_for_those_who_share_it)
 {
     int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     converse(ends[0], ends[1]);
     fill_until_again(ends[1]);
     close(ends[0]);
@@ -76,7 +76,7 @@ TEST(a_pipe_neither_waits_nor_changes_for_those_who_share_it)
 TEST(a_socket_neither_waits_nor_changes_for_those_who_share_it)
 {
     int ends[2];
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     converse(ends[0], ends[1]);
     fill_until_again(ends[1]);
     close(ends[0]);
@@ -94,13 +94,13 @@ TEST(a_terminal_neither_waits_nor_changes_and_its_hang_up_is_its_end)
     struct hf_stream *in = hf_stream_open_read(slave, NULL);
     struct hf_stream *out = hf_stream_open_write(slave, NULL);
     REQUIRE(in && out);
-    CHECK(read_some(in, text, sizeof text) == HF_IO_AGAIN);
+    CHECK_EQ(read_some(in, text, sizeof text), HF_IO_AGAIN);
     CHECK(!is_nonblocking(slave));
-    CHECK(write(master, "hello\n", 6) == 6);
+    CHECK_EQ(write(master, "hello\n", 6), 6);
     CHECK(read_some(in, text, sizeof text) == HF_IO_DONE && strcmp(text, "hello\n") == 0);
     close(master);
-    CHECK(read_some(in, text, sizeof text) == HF_IO_CLOSED);
-    CHECK(write_two(out, "a", "b", &written) == HF_IO_CLOSED);
+    CHECK_EQ(read_some(in, text, sizeof text), HF_IO_CLOSED);
+    CHECK_EQ(write_two(out, "a", "b", &written), HF_IO_CLOSED);
     hf_stream_close(out);
     hf_stream_close(in);
     close(slave);
@@ -128,13 +128,14 @@ TEST(the_end_of_a_pipe_or_socket_is_closed_on_both_sides)
     (void)signal(SIGPIPE, SIG_IGN);
     for (int is_socket = 0; is_socket < 2; is_socket++) {
         for (int side = 0; side < 2; side++) {
-            REQUIRE((is_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends)) == 0);
+            REQUIRE_EQ(is_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends), 0);
             struct hf_stream *stream =
                 side ? hf_stream_open_write(ends[1], NULL) : hf_stream_open_read(ends[0], NULL);
             REQUIRE(stream);
             close(ends[!side]);
-            CHECK((side ? write_two(stream, "a", "b", &written)
-                        : read_some(stream, text, sizeof text)) == HF_IO_CLOSED);
+            CHECK_EQ(side ? write_two(stream, "a", "b", &written)
+                          : read_some(stream, text, sizeof text),
+                     HF_IO_CLOSED);
             hf_stream_close(stream);
             close(ends[side]);
         }
@@ -146,10 +147,10 @@ TEST(a_socket_whose_reader_is_gone_raises_no_signal)
 {
     int ends[2];
     size_t written;
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     struct hf_stream *out = hf_stream_open_write(ends[1], NULL);
     close(ends[0]);
-    CHECK(write_two(out, "a", "b", &written) == HF_IO_CLOSED); /* SIGPIPE would end the test */
+    CHECK_EQ(write_two(out, "a", "b", &written), HF_IO_CLOSED); /* SIGPIPE would end the test */
     hf_stream_close(out);
     close(ends[1]);
 }
@@ -164,12 +165,12 @@ TEST(a_regular_file_goes_on_where_it_was_and_nothing_is_overwritten)
     REQUIRE(out);
     CHECK(write_two(out, "second ", "third", &written) == HF_IO_DONE && written == 12);
     hf_stream_close(out);
-    CHECK(lseek(fd, 0, SEEK_CUR) == 18); /* the offset is shared, as a shell expects */
+    CHECK_EQ(lseek(fd, 0, SEEK_CUR), 18); /* the offset is shared, as a shell expects */
     lseek(fd, 6, SEEK_SET);
     struct hf_stream *in = hf_stream_open_read(fd, NULL);
     REQUIRE(in);
     CHECK(read_some(in, text, sizeof text) == HF_IO_DONE && strcmp(text, "second third") == 0);
-    CHECK(read_some(in, text, sizeof text) == HF_IO_CLOSED);
+    CHECK_EQ(read_some(in, text, sizeof text), HF_IO_CLOSED);
     CHECK(!is_nonblocking(fd));
     hf_stream_close(in);
     close(fd);
@@ -184,7 +185,7 @@ TEST(dev_null_takes_everything_and_is_at_its_end)
     struct hf_stream *out = hf_stream_open_write(fd, NULL), *in = hf_stream_open_read(fd, NULL);
     REQUIRE(in && out);
     CHECK(write_two(out, "a", "b", &written) == HF_IO_DONE && written == 2);
-    CHECK(read_some(in, text, sizeof text) == HF_IO_CLOSED);
+    CHECK_EQ(read_some(in, text, sizeof text), HF_IO_CLOSED);
     hf_stream_close(in);
     hf_stream_close(out);
     close(fd);
@@ -194,7 +195,7 @@ TEST(the_wrong_end_and_a_closed_descriptor_are_refused_with_a_sentence)
 {
     int ends[2];
     struct hf_err err = { "" };
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     CHECK(!hf_stream_open_read(ends[1], &err));
     CHECK(strstr(err.text, "not open for reading"));
     CHECK(!hf_stream_open_write(ends[0], NULL));
@@ -223,13 +224,13 @@ TEST(a_pipe_of_another_user_does_not_wait_either_and_gets_its_flags_back)
         printf("# skipped: needs root\n");
         return;
     }
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     fflush(stdout);
     const pid_t pid = fork();
     if (pid == 0)
         _exit(falls_back(ends[0]) ? 0 : 1);
     waitpid(pid, &status, 0);
-    CHECK(status == 0);
+    CHECK_EQ(status, 0);
     close(ends[0]);
     close(ends[1]);
 }
@@ -237,9 +238,9 @@ TEST(a_pipe_of_another_user_does_not_wait_either_and_gets_its_flags_back)
 TEST(a_borrowed_descriptor_stays_open)
 {
     int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     struct hf_stream *in = hf_stream_borrow(ends[0]);
-    CHECK(hf_stream_fd(in) == ends[0]);
+    CHECK_EQ(hf_stream_fd(in), ends[0]);
     hf_stream_close(in);
     CHECK(fcntl(ends[0], F_GETFD) >= 0);
     close(ends[0]);

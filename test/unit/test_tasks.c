@@ -21,8 +21,7 @@ struct pair { /* one server of each era, with tasks */
 static struct pair pair(void)
 {
     struct pair p = { .w = world_new() };
-    struct hf_settings settings = default_settings();
-    settings.era = HF_ERA_UNKNOWN;
+    struct hf_settings settings = SETTINGS(.era = HF_ERA_UNKNOWN);
     p.legacy = add_server(p.w, "l", settings);
     p.modern = add_server(p.w, "m", settings);
     manners_of(p.w, p.legacy)->capabilities = "{\"tools\":{},\"tasks\":{}}";
@@ -92,7 +91,7 @@ TEST(what_is_asked_of_a_task_goes_to_the_server_that_made_it_with_its_id_unchang
         char method[20];
         (void)snprintf(method, sizeof method, "tasks/%s", modern_methods[i]);
         ask(p.new, 10 + i, modern_methods[i], "t-new");
-        REQUIRE(child_got(modern, method) == 1);
+        REQUIRE_EQ(child_got(modern, method), 1);
         CHECK(span_has(child_last(modern, method)->msg.params, "\"taskId\":\"t-new\",\"x\":1.50"));
         child_answers(modern, method, "{\"resultType\":\"complete\",\"status\":\"working\"}");
         CHECK(span_has(answer_to(p.new, 10 + i)->msg.result, "\"status\":\"working\""));
@@ -102,11 +101,10 @@ TEST(what_is_asked_of_a_task_goes_to_the_server_that_made_it_with_its_id_unchang
         char method[20];
         (void)snprintf(method, sizeof method, "tasks/%s", legacy_methods[i]);
         ask_legacy(p.old, 20 + i, legacy_methods[i], "t-old");
-        CHECK(child_got(legacy, method) == 1);
+        CHECK_EQ(child_got(legacy, method), 1);
         child_answers(legacy, method, "{\"taskId\":\"t-old\"}");
         CHECK(has_result(p.old, 20 + i));
     }
-    world_end(p.w);
 }
 
 TEST(errors_of_a_server_about_tasks_pass_unchanged)
@@ -115,8 +113,7 @@ TEST(errors_of_a_server_about_tasks_pass_unchanged)
     make_modern_task(&p, 1, "t");
     ask(p.new, 2, "get", "t");
     child_answers_error(newest_child(p.w, p.modern), "tasks/get", -32021, "needs tasks");
-    CHECK(error_of(p.new, 2) == -32021);
-    world_end(p.w);
+    CHECK_EQ(error_of(p.new, 2), -32021);
 }
 
 TEST(a_task_is_found_by_other_sessions_after_a_reconnect_and_after_its_maker_left)
@@ -128,8 +125,7 @@ TEST(a_task_is_found_by_other_sessions_after_a_reconnect_and_after_its_maker_lef
     advance(p.w, 30000);
     struct client *other = greeted_client(p.w, NULL);
     ask_legacy(other, 5, "get", "t1"); /* spelled otherwise, and the same */
-    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/get") == 1);
-    world_end(p.w);
+    CHECK_EQ(child_got(newest_child(p.w, p.legacy), "tasks/get"), 1);
 }
 
 TEST(a_task_nobody_is_known_to_have_made_is_refused_with_a_sentence)
@@ -140,10 +136,8 @@ TEST(a_task_nobody_is_known_to_have_made_is_refused_with_a_sentence)
         ask_legacy(p.old, i + 1, methods[i], "nobody's");
         CHECK(error_of(p.old, i + 1) == -32602 && error_says(p.old, i + 1, "Unknown task"));
     }
-    client_says(p.old, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tasks/get\",\"params\":{"
-                       "\"taskId\":7}}");
-    CHECK(error_of(p.old, 7) == -32602);
-    world_end(p.w);
+    client_requests(p.old, 7, "tasks/get", "{\"taskId\":7}");
+    CHECK_EQ(error_of(p.old, 7), -32602);
 }
 
 TEST(two_servers_may_make_the_same_id_and_each_client_finds_its_own)
@@ -153,9 +147,8 @@ TEST(two_servers_may_make_the_same_id_and_each_client_finds_its_own)
     make_modern_task(&p, 1, "1");
     ask_legacy(p.old, 2, "get", "1");
     ask(p.new, 2, "get", "1");
-    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/get") == 1);
-    CHECK(child_got(newest_child(p.w, p.modern), "tasks/get") == 1);
-    world_end(p.w);
+    CHECK_EQ(child_got(newest_child(p.w, p.legacy), "tasks/get"), 1);
+    CHECK_EQ(child_got(newest_child(p.w, p.modern), "tasks/get"), 1);
 }
 
 TEST(at_the_door_of_one_server_everything_about_tasks_is_that_servers)
@@ -164,11 +157,10 @@ TEST(at_the_door_of_one_server_everything_about_tasks_is_that_servers)
     struct client *alone = greeted_client(p.w, p.legacy);
     ask_legacy(alone, 1, "get", "from before holdfast");
     client_asks(alone, 2, "tasks/list");
-    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/get") == 1);
-    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/list") == 1);
+    CHECK_EQ(child_got(newest_child(p.w, p.legacy), "tasks/get"), 1);
+    CHECK_EQ(child_got(newest_child(p.w, p.legacy), "tasks/list"), 1);
     client_asks(p.old, 2, "tasks/list"); /* of all servers: nobody's business */
-    CHECK(error_of(p.old, 2) == -32601);
-    world_end(p.w);
+    CHECK_EQ(error_of(p.old, 2), -32601);
 }
 
 TEST(reading_a_task_may_be_repeated_and_changing_one_may_not)
@@ -184,7 +176,6 @@ TEST(reading_a_task_may_be_repeated_and_changing_one_may_not)
     CHECK(child_got(next, "tasks/get") == 1 && answers_to(p.new, 2) == 0);
     CHECK(error_of(p.new, 3) == -31002 && error_of(p.new, 4) == -31002);
     CHECK(child_got(next, "tasks/update") == 0 && child_got(next, "tasks/cancel") == 0);
-    world_end(p.w);
 }
 
 TEST(a_task_of_a_server_that_a_client_may_not_use_is_none_to_it)
@@ -200,9 +191,8 @@ TEST(a_task_of_a_server_that_a_client_may_not_use_is_none_to_it)
     ask(other, 1, "get", "t");
     ask(other, 2, "get", "u");
     CHECK(error_of(other, 1) == -32602 && answers_to(other, 2) == 0);
-    CHECK(child_got(newest_child(p.w, p.legacy), "tasks/get") == 0);
-    CHECK(child_got(newest_child(p.w, p.modern), "tasks/get") == 1);
-    world_end(p.w);
+    CHECK_EQ(child_got(newest_child(p.w, p.legacy), "tasks/get"), 0);
+    CHECK_EQ(child_got(newest_child(p.w, p.modern), "tasks/get"), 1);
 }
 
 /* ---- remembered, within bounds ---- */
@@ -219,14 +209,13 @@ TEST(ten_thousand_tasks_are_remembered_and_the_least_lately_used_is_forgotten)
         make_legacy_task(&p, p.old, 1, id);
     }
     ask_legacy(p.old, 2, "get", "used");
-    CHECK(child_got(legacy, "tasks/get") == 1);
+    CHECK_EQ(child_got(legacy, "tasks/get"), 1);
     make_legacy_task(&p, p.old, 1, "one more");
     ask_legacy(p.old, 3, "get", "used");
     ask_legacy(p.old, 4, "get", "t0");
-    CHECK(child_got(legacy, "tasks/get") == 3);
+    CHECK_EQ(child_got(legacy, "tasks/get"), 3);
     ask_legacy(p.old, 5, "get", "unused");
-    CHECK(error_of(p.old, 5) == -32602);
-    world_end(p.w);
+    CHECK_EQ(error_of(p.old, 5), -32602);
 }
 
 TEST(an_id_longer_than_any_sane_one_passes_and_is_not_remembered)
@@ -237,8 +226,7 @@ TEST(an_id_longer_than_any_sane_one_passes_and_is_not_remembered)
     make_legacy_task(&p, p.old, 1, id);
     CHECK(span_has(answer_to(p.old, 1)->msg.result, id));
     ask_legacy(p.old, 2, "get", id);
-    CHECK(error_of(p.old, 2) == -32602);
-    world_end(p.w);
+    CHECK_EQ(error_of(p.old, 2), -32602);
 }
 
 TEST(tasks_of_a_removed_server_are_forgotten)
@@ -248,7 +236,6 @@ TEST(tasks_of_a_removed_server_are_forgotten)
     operate(p.w, p.legacy, HF_OP_REMOVE);
     ask_legacy(p.old, 2, "get", "t");
     CHECK(error_of(p.old, 2) == -32602 && error_says(p.old, 2, "Unknown task"));
-    world_end(p.w);
 }
 
 TEST(a_server_without_tasks_makes_none_whatever_its_results_look_like)
@@ -258,8 +245,7 @@ TEST(a_server_without_tasks_makes_none_whatever_its_results_look_like)
     client_calls(aggregate, 1, "s__echo");
     child_answers(s.first, "tools/call", "{\"task\":{\"taskId\":\"t\"}}");
     ask_legacy(aggregate, 2, "get", "t");
-    CHECK(error_of(aggregate, 2) == -32602);
-    world_end(s.w);
+    CHECK_EQ(error_of(aggregate, 2), -32602);
 }
 
 /* ---- news ---- */
@@ -278,8 +264,7 @@ TEST(the_status_of_a_task_reaches_the_client_that_made_it_and_no_other)
     client_leaves(p.old);
     child_says(legacy, "{\"jsonrpc\":\"2.0\",\"method\":\"" STATUS "\",\"params\":{\"taskId\":"
                        "\"t\",\"status\":\"completed\"}}");
-    CHECK(heard(other, STATUS) == 0);
-    world_end(p.w);
+    CHECK_EQ(heard(other, STATUS), 0);
 }
 
 TEST(what_a_server_says_of_its_task_is_not_told_of_another_servers_with_the_same_id)
@@ -294,16 +279,13 @@ TEST(what_a_server_says_of_its_task_is_not_told_of_another_servers_with_the_same
                "{\"jsonrpc\":\"2.0\",\"method\":\"" STATUS "\",\"params\":{\"taskId\":\"t\","
                "\"status\":\"completed\"}}");
     CHECK(heard(other, STATUS) == 1 && heard(p.old, STATUS) == 0);
-    world_end(p.w);
 }
 
 TEST(a_modern_client_hears_of_no_task_that_it_did_not_listen_for)
 {
     struct pair p = pair();
     make_modern_task(&p, 1, "t");
-    child_says(newest_child(p.w, p.modern),
-               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"taskId\":"
-               "\"t\",\"status\":\"completed\"}}");
-    CHECK(heard(p.new, "notifications/tasks") == 0);
-    world_end(p.w);
+    child_notifies(newest_child(p.w, p.modern), "notifications/tasks",
+                   "{\"taskId\":\"t\",\"status\":\"completed\"}");
+    CHECK_EQ(heard(p.new, "notifications/tasks"), 0);
 }

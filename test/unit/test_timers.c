@@ -11,17 +11,17 @@ TEST(timers_come_out_by_time_and_only_when_they_are_due)
     hf_timer_init(&a, 1, &a);
     hf_timer_init(&b, 2, &b);
     hf_timer_init(&c, 3, &c);
-    CHECK(hf_timers_next(&timers) == 0);
+    CHECK_EQ(hf_timers_next(&timers), 0);
     hf_timer_set(&timers, &a, 30);
     hf_timer_set(&timers, &b, 10);
     hf_timer_set(&timers, &c, 20);
-    CHECK(hf_timers_next(&timers) == 10);
-    CHECK(hf_timers_pop(&timers, 9) == NULL);
+    CHECK_EQ(hf_timers_next(&timers), 10);
+    CHECK_EQ(hf_timers_pop(&timers, 9), NULL);
     CHECK(hf_timers_pop(&timers, 20) == &b);
-    CHECK(b.at_ms == 0); /* it is out of the heap, and says so */
+    CHECK_EQ(b.at_ms, 0); /* it is out of the heap, and says so */
     CHECK(hf_timers_pop(&timers, 20) == &c);
-    CHECK(hf_timers_pop(&timers, 20) == NULL);
-    CHECK(hf_timers_next(&timers) == 30);
+    CHECK_EQ(hf_timers_pop(&timers, 20), NULL);
+    CHECK_EQ(hf_timers_next(&timers), 30);
     CHECK(a.kind == 1 && a.owner == &a);
     hf_timers_done(&timers);
 }
@@ -35,14 +35,14 @@ TEST(a_timer_set_again_moves_and_one_cleared_never_comes)
     hf_timer_set(&timers, &a, 10);
     hf_timer_set(&timers, &b, 20);
     hf_timer_set(&timers, &a, 30);
-    CHECK(hf_timers_next(&timers) == 20);
+    CHECK_EQ(hf_timers_next(&timers), 20);
     hf_timer_set(&timers, &a, 5);
-    CHECK(hf_timers_next(&timers) == 5);
+    CHECK_EQ(hf_timers_next(&timers), 5);
     hf_timer_clear(&timers, &a);
     hf_timer_clear(&timers, &a); /* twice is harmless */
     CHECK(hf_timers_next(&timers) == 20 && timers.count == 1);
     CHECK(hf_timers_pop(&timers, 100) == &b);
-    CHECK(hf_timers_pop(&timers, 100) == NULL);
+    CHECK_EQ(hf_timers_pop(&timers, 100), NULL);
     hf_timers_done(&timers);
 }
 
@@ -83,7 +83,7 @@ TEST(over_many_random_steps_the_heap_agrees_with_a_naive_search)
     size_t set = 0;
     for (int i = 0; i < MANY; i++)
         set += all[i].at_ms != 0;
-    CHECK(set == timers.count);
+    CHECK_EQ(set, timers.count);
     hf_timers_done(&timers);
 }
 
@@ -95,7 +95,7 @@ TEST(an_arena_gives_aligned_memory_that_does_not_overlap)
     char *blocks[300];
     for (size_t i = 0; i < 300; i++) {
         blocks[i] = hf_arena_alloc(&arena, i);
-        CHECK((uintptr_t)blocks[i] % 16 == 0);
+        CHECK_EQ((uintptr_t)blocks[i] % 16, 0);
         memset(blocks[i], (int)(i % 250), i);
     }
     for (size_t i = 1; i < 300; i++)
@@ -114,7 +114,7 @@ TEST(an_arena_takes_blocks_of_any_size_and_can_be_used_again_after_a_reset)
     }
     char *first = hf_arena_alloc(&arena, 100);
     hf_arena_reset(&arena);
-    CHECK(hf_arena_alloc(&arena, 100) == first); /* the usual chunk is kept */
+    CHECK_EQ(hf_arena_alloc(&arena, 100), first); /* the usual chunk is kept */
     hf_arena_done(&arena);
 }
 

@@ -13,7 +13,7 @@ TEST(the_entry_of_a_new_token_is_one_that_a_file_takes)
     hf_buf_init(&entry, 400);
     REQUIRE(hf_token_new("ci@build-7", token, &entry, &err));
     CHECK(strncmp(token, "hf_", 3) == 0 && strlen(token) == 67);
-    CHECK(strspn(token + 3, "0123456789abcdef") == 64);
+    CHECK_EQ(strspn(token + 3, "0123456789abcdef"), 64);
     CHECK(!memmem(entry.p, entry.end, token + 3, 64));
 
     (void)snprintf(text, sizeof text, IN_HOLDFAST("\"tokens\":[%.*s]"),
@@ -21,7 +21,7 @@ TEST(the_entry_of_a_new_token_is_one_that_a_file_takes)
     hf_config_init(&c);
     REQUIRE(parse(&c, text, &err) && c.serve.token_count == 1);
     hf_sha256(hf_span_of(token), hash);
-    CHECK(is(c.serve.tokens[0].name, "ci@build-7"));
+    CHECK_STR(c.serve.tokens[0].name, "ci@build-7");
     CHECK(hf_digest_same(c.serve.tokens[0].hash, hash));
     hf_config_done(&c);
     hf_buf_done(&entry);

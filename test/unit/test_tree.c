@@ -5,8 +5,7 @@
 TEST(term_reaches_the_whole_process_group)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "sh", "-c", "sleep 1000 & echo up; wait"));
+    REQUIRE(BEGIN(&w, "sh", "-c", "sleep 1000 & echo up; wait"));
     WAIT(&w, w.out.length == 3);
     hf_proc_term(w.proc);
     WAIT(&w, w.is_all_gone);
@@ -17,8 +16,7 @@ TEST(term_reaches_the_whole_process_group)
 TEST(a_term_after_the_exit_reaches_what_is_left_in_the_tree)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "bequeath"));
+    REQUIRE(BEGIN(&w, TREE, "bequeath"));
     WAIT(&w, w.has_exited && w.out.length > 0);
     CHECK(!w.is_all_gone);
     hf_proc_term(w.proc);
@@ -26,19 +24,24 @@ TEST(a_term_after_the_exit_reaches_what_is_left_in_the_tree)
     end(&w);
 }
 
+/* Until the last process of the tree is gone, it holds `h` open. */
+static bool start_tree(struct world *w, struct hold *h, const char *how)
+{
+    hold_open(h);
+    begin(w);
+    return START(w, TREE, how, h->path) && hold_is_ready(h);
+}
+
 TEST(kill_takes_a_deaf_daemon_that_left_the_session_with_it)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     hf_proc_term(w.proc);
     hf_proc_kill(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "started exited all_gone") == 0);
-    CHECK(WTERMSIG(w.status) == SIGKILL);
+    CHECK_STR(w.log, "started exited all_gone");
+    CHECK_EQ(WTERMSIG(w.status), SIGKILL);
     CHECK(hold_ended(&h));
     end(&w);
 }
@@ -47,13 +50,10 @@ TEST(freeing_a_proc_kills_its_tree_and_leaves_no_zombie)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     end(&w);
     CHECK(hold_ended(&h));
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_children(), 0);
     CHECK(w.log[0] == '\0' || strcmp(w.log, "started") == 0); /* nothing after the free */
 }
 
@@ -61,10 +61,7 @@ TEST(processes_that_only_make_successors_are_outrun)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "storm", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "storm"));
     hf_proc_kill(w.proc);
     WAIT(&w, w.is_all_gone);
     CHECK(hold_ended(&h));
@@ -76,8 +73,7 @@ static bool start_deaf_tree_and_wait(void *context)
     struct hold *h = context;
     struct world w;
     close(h->ends[1]);
-    begin(&w);
-    if (START(&w, TREE, "deaf", h->path))
+    if (BEGIN(&w, TREE, "deaf", h->path))
         WAIT(&w, false);
     return false;
 }
@@ -100,10 +96,7 @@ TEST(the_exit_is_told_while_a_descendant_lives_and_still_has_the_pipe)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "desert", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "desert"));
     WAIT(&w, w.has_exited);
     CHECK(w.status == 3 << 8 && !w.is_all_gone && !w.out.has_ended);
     hf_proc_kill(w.proc);
@@ -116,10 +109,7 @@ TEST(a_loop_freed_too_early_still_ends_the_tree)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     free_proc(&w);
     hf_loop_free(w.loop);
     CHECK(hold_ended(&h));
@@ -143,20 +133,15 @@ TEST(the_tree_of_a_killed_guard_falls_to_a_subreaper_who_kills_it_and_nobody_els
     struct world w, other;
     struct hold h;
     const pid_t bystander = start_bystander();
-    hold_open(&h);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    begin(&w);
-    begin(&other);
-    REQUIRE(START(&other, "cat"));
-    REQUIRE(START(&w, TREE, "deaf", h.path));
+    REQUIRE(BEGIN(&other, "cat") && start_tree(&w, &h, "deaf"));
     WAIT(&w, w.has_started);
-    REQUIRE(hold_is_ready(&h));
     kill(hf_proc_guard_pid(w.proc), SIGKILL);
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "started guard_lost exited all_gone") == 0);
-    CHECK(WTERMSIG(w.status) == SIGKILL);
+    CHECK_STR(w.log, "started guard_lost exited all_gone");
+    CHECK_EQ(WTERMSIG(w.status), SIGKILL);
     CHECK(hold_ended(&h));
-    CHECK(waitpid(bystander, NULL, WNOHANG) == 0);
+    CHECK_EQ(waitpid(bystander, NULL, WNOHANG), 0);
     REQUIRE(write_all(&other, "!", 1));
     WAIT(&other, other.out.length == 1);
     CHECK(!other.has_exited);
@@ -165,7 +150,7 @@ TEST(the_tree_of_a_killed_guard_falls_to_a_subreaper_who_kills_it_and_nobody_els
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     kill(bystander, SIGKILL);
     waitpid(bystander, NULL, 0);
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_children(), 0);
 }
 
 /* Of two proofs that a process came from the tree, each tree here leaves only one. */
@@ -178,15 +163,14 @@ TEST(the_tree_of_a_killed_guard_is_recognised_by_its_session_and_by_its_parents_
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         struct world w;
-        begin(&w);
-        REQUIRE(START(&w, "sh", "-c", commands[i]));
+        REQUIRE(BEGIN(&w, "sh", "-c", commands[i]));
         WAIT(&w, w.has_started && w.out.length == 1);
         kill(hf_proc_guard_pid(w.proc), SIGKILL);
         WAIT(&w, w.is_all_gone);
         WAIT(&w, w.out.has_ended);
-        CHECK(strcmp(w.log, "started guard_lost exited all_gone") == 0);
+        CHECK_STR(w.log, "started guard_lost exited all_gone");
         end(&w);
-        CHECK(count_children() == 0);
+        CHECK_EQ(count_children(), 0);
     }
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -195,11 +179,8 @@ TEST(a_guard_whose_death_is_noticed_after_its_proc_was_freed_leaves_no_tree_eith
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     stop(hf_proc_guard_pid(w.proc)); /* so that it cannot do its work */
     const pid_t guard = hf_proc_guard_pid(w.proc);
     kill(guard, SIGKILL);
@@ -207,7 +188,7 @@ TEST(a_guard_whose_death_is_noticed_after_its_proc_was_freed_leaves_no_tree_eith
     end(&w);
     CHECK(hold_ended(&h));
     prctl(PR_SET_CHILD_SUBREAPER, 0);
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_children(), 0);
 }
 
 /* --- those who speak for their guard, and those who stop it --- */
@@ -215,14 +196,13 @@ TEST(a_guard_whose_death_is_noticed_after_its_proc_was_freed_leaves_no_tree_eith
 TEST(a_server_that_says_nonsense_on_its_guards_socket_is_not_heard)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, TREE, "forge"));
+    REQUIRE(BEGIN(&w, TREE, "forge"));
     WAIT(&w, w.has_started && w.out.length == 1);
     if (w.out.text[0] != '!')
         printf("# skipped: a process may not take its parent's descriptors here\n");
     hf_proc_kill(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "started exited all_gone") == 0);
+    CHECK_STR(w.log, "started exited all_gone");
     end(&w);
 }
 
@@ -230,14 +210,11 @@ TEST(a_stopped_guard_is_woken_to_kill)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     stop(hf_proc_guard_pid(w.proc));
     hf_proc_kill(w.proc);
     WAIT(&w, w.is_all_gone);
-    CHECK(strcmp(w.log, "started exited all_gone") == 0);
+    CHECK_STR(w.log, "started exited all_gone");
     CHECK(hold_ended(&h));
     end(&w);
 }
@@ -246,14 +223,11 @@ TEST(a_stopped_guard_is_woken_by_its_engine_letting_go)
 {
     struct world w;
     struct hold h;
-    hold_open(&h);
-    begin(&w);
-    REQUIRE(START(&w, TREE, "deaf", h.path));
-    REQUIRE(hold_is_ready(&h));
+    REQUIRE(start_tree(&w, &h, "deaf"));
     stop(hf_proc_guard_pid(w.proc));
     end(&w);
     CHECK(hold_ended(&h));
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_children(), 0);
 }
 
 TEST(a_guard_that_its_server_keeps_stopping_is_killed_and_its_tree_adopted)
@@ -262,15 +236,12 @@ TEST(a_guard_that_its_server_keeps_stopping_is_killed_and_its_tree_adopted)
     for (int told = 0; told < 2; told++) {
         struct world w;
         struct hold h;
-        hold_open(&h);
-        begin(&w);
-        REQUIRE(START(&w, TREE, "jail", h.path));
-        REQUIRE(hold_is_ready(&h));
+        REQUIRE(start_tree(&w, &h, "jail"));
         if (told)
             hf_proc_kill(w.proc);
         end(&w); /* at once, or when its patience is over */
         CHECK(hold_ended(&h));
-        CHECK(count_children() == 0);
+        CHECK_EQ(count_children(), 0);
     }
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -280,8 +251,7 @@ static bool start_deaf_tree_and_tell(struct hold *h, int told)
 {
     struct world w;
     close(h->ends[1]);
-    begin(&w);
-    if (!START(&w, TREE, "deaf", h->path))
+    if (!BEGIN(&w, TREE, "deaf", h->path))
         return false;
     const pid_t guard = hf_proc_guard_pid(w.proc);
     if (write(told, &guard, sizeof guard) == (ssize_t)sizeof guard)
@@ -295,12 +265,12 @@ TEST(a_tree_behind_a_stopped_guard_does_not_survive_its_engine_being_killed)
     int told[2];
     pid_t guard = 0;
     hold_open(&h);
-    REQUIRE(pipe2(told, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(told, O_CLOEXEC), 0);
     fflush(stdout);
     const pid_t engine = fork();
     if (engine == 0)
         _exit(start_deaf_tree_and_tell(&h, told[1]));
-    CHECK(read(told[0], &guard, sizeof guard) == (ssize_t)sizeof guard);
+    CHECK_EQ(read(told[0], &guard, sizeof guard), (ssize_t)sizeof guard);
     CHECK(hold_is_ready(&h));
     stop(guard);
     kill(engine, SIGKILL);
@@ -316,10 +286,7 @@ static bool adopts_all(void)
     struct world w, other;
     struct hold h;
     hf_adoption_of_all();
-    hold_open(&h);
-    begin(&w);
-    begin(&other);
-    if (!START(&other, "cat") || !START(&w, TREE, "vanish", h.path) || !hold_is_ready(&h))
+    if (!BEGIN(&other, "cat") || !start_tree(&w, &h, "vanish"))
         return false;
     kill(hf_proc_guard_pid(w.proc), SIGKILL);
     WAIT(&w, w.is_all_gone);
@@ -345,15 +312,14 @@ TEST(a_process_that_owns_all_its_children_kills_an_orphan_without_session_and_en
 TEST(without_a_subreaper_a_lost_guard_is_a_failed_close)
 {
     struct world w;
-    begin(&w);
-    REQUIRE(START(&w, "cat"));
+    REQUIRE(BEGIN(&w, "cat"));
     WAIT(&w, w.has_started);
     kill(hf_proc_guard_pid(w.proc), SIGKILL);
     WAIT(&w, w.close_failed);
-    CHECK(strcmp(w.log, "started guard_lost close_failed") == 0);
-    CHECK(w.close_failed == w.pid);
+    CHECK_STR(w.log, "started guard_lost close_failed");
+    CHECK_EQ(w.close_failed, w.pid);
     end(&w); /* closes its stdin: cat ends by itself */
-    CHECK(count_children() == 0);
+    CHECK_EQ(count_children(), 0);
 }
 
 /* In a directory with a name nobody can guess, for the moment of one test. */
@@ -375,8 +341,7 @@ static bool cannot_kill_root(const char *program, int told)
     if (setgid(65534) != 0 || setuid(65534) != 0)
         return false;
     hold_open(&h);
-    begin(&w);
-    if (!START(&w, program, "root", h.path) || !hold_is_ready(&h))
+    if (!BEGIN(&w, program, "root", h.path) || !hold_is_ready(&h))
         return false;
     hf_proc_kill(w.proc);
     WAIT(&w, w.close_failed);
@@ -396,7 +361,7 @@ TEST(a_descendant_that_became_another_user_is_reported_and_reaped_when_it_ends)
         printf("# skipped: needs root\n");
         return;
     }
-    REQUIRE(pipe2(told, O_CLOEXEC) == 0);
+    REQUIRE_EQ(pipe2(told, O_CLOEXEC), 0);
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0)
@@ -406,7 +371,7 @@ TEST(a_descendant_that_became_another_user_is_reported_and_reaped_when_it_ends)
     if (pid > 0)
         kill(pid, SIGKILL);
     waitpid(child, &status, 0);
-    CHECK(status == 0);
+    CHECK_EQ(status, 0);
     close(told[0]);
     unlink(program);
     rmdir(directory);

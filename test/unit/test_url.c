@@ -70,8 +70,8 @@ TEST(a_url_is_taken_apart)
         struct hf_url url;
         struct hf_err err;
         REQUIRE(hf_url_read(hf_span_of(rows[i].text), &url, &err));
-        CHECK(hf_span_is(url.scheme, rows[i].scheme));
-        CHECK(hf_span_is(url.authority.host, rows[i].host));
+        CHECK_SPAN(url.scheme, rows[i].scheme);
+        CHECK_SPAN(url.authority.host, rows[i].host);
         CHECK(url.authority.port == rows[i].port && hf_span_is(url.rest, rows[i].rest));
     }
 }
@@ -141,7 +141,7 @@ TEST(an_address_to_listen_on_says_who_can_reach_it)
         REQUIRE(hf_listen_read(rows[i].text, &l, &err));
         CHECK(strcmp(l.address, rows[i].address) == 0 && l.port == rows[i].port);
         CHECK(l.is_unix == rows[i].is_unix && l.is_ipv6 == rows[i].is_ipv6);
-        CHECK(l.is_loopback == rows[i].is_loopback);
+        CHECK_EQ(l.is_loopback, rows[i].is_loopback);
     }
 }
 
