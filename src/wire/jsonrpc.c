@@ -170,7 +170,7 @@ bool hf_msg_mend_answer(struct hf_span text, unsigned depth_max, struct hf_buf *
     if (is_error == is_result || is_there(part[METHOD]) || !usable_id(part[ID]))
         return false;
     const struct hf_span value = is_error ? part[ERROR] : part[RESULT];
-    hf_buf_add_str(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    hf_buf_add_str(out, HF_MSG_RESPONSE_HEAD);
     hf_buf_add(out, part[ID]);
     hf_buf_add_str(out, is_error ? ",\"error\":" : ",\"result\":");
     hf_buf_add(out, value);
@@ -214,4 +214,61 @@ bool hf_msg_read_id(struct hf_span raw, int64_t *ret_id)
 struct hf_span hf_msg_without_bom(struct hf_span text)
 {
     return hf_span_starts(text, HF_SPAN("\xEF\xBB\xBF")) ? hf_span_from(text, 3) : text;
+}
+
+int64_t hf_msg_error_code(const struct hf_msg *msg)
+{
+    int64_t code = 0;
+    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
+        return 0;
+    return code;
+}
+
+/* ---- written ---- */
+
+void hf_msg_begin_request(struct hf_buf *out, uint64_t id, struct hf_span method)
+{
+    hf_buf_add_str(out, HF_MSG_RESPONSE_HEAD);
+    hf_buf_add_u64(out, id);
+    hf_buf_add_str(out, ",\"method\":\"");
+    hf_buf_add(out, method);
+    hf_buf_add_char(out, '"');
+}
+
+void hf_msg_begin_notification(struct hf_buf *out, const char *method)
+{
+    hf_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"", method);
+}
+
+void hf_msg_begin_response(struct hf_buf *out, struct hf_span id)
+{
+    hf_buf_add_str(out, HF_MSG_RESPONSE_HEAD);
+    hf_buf_add(out, id);
+}
+
+void hf_msg_add_notification(struct hf_buf *out, const char *method)
+{
+    hf_msg_begin_notification(out, method);
+    hf_buf_add_char(out, '}');
+}
+
+void hf_msg_add_result(struct hf_buf *out, struct hf_span id, struct hf_span result)
+{
+    hf_msg_begin_response(out, id);
+    hf_buf_add_str(out, ",\"result\":");
+    hf_buf_add(out, result);
+    hf_buf_add_char(out, '}');
+}
+
+void hf_msg_add_error(struct hf_buf *out, struct hf_span id, int code, struct hf_span text,
+                      struct hf_span data)
+{
+    hf_msg_begin_response(out, id);
+    hf_buf_printf(out, ",\"error\":{\"code\":%d,\"message\":", code);
+    hf_json_add_string(out, text);
+    if (data.n) {
+        hf_buf_add_str(out, ",\"data\":");
+        hf_buf_add(out, data);
+    }
+    hf_buf_add_str(out, "}}");
 }

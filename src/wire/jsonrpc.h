@@ -52,6 +52,25 @@ HF_MUST_CHECK bool hf_msg_mend_answer(struct hf_span text, unsigned depth_max, s
 /* Replaces raw newlines (legal white space between tokens) so that a message fits on one line. */
 void hf_msg_to_one_line(char *text, size_t n);
 
+/* The code of an error response; 0: it is none, or has no number as its code. */
+int64_t hf_msg_error_code(const struct hf_msg *msg);
+
+/* ---- written ---- */
+
+/* What every response of ours begins with; its id follows. */
+#define HF_MSG_RESPONSE_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
+/* The envelope without its closing brace; ids are raw. */
+void hf_msg_begin_request(struct hf_buf *out, uint64_t id, struct hf_span method);
+void hf_msg_begin_notification(struct hf_buf *out, const char *method);
+void hf_msg_begin_response(struct hf_buf *out, struct hf_span id);
+/* With the closing brace. */
+void hf_msg_add_notification(struct hf_buf *out, const char *method);
+void hf_msg_add_result(struct hf_buf *out, struct hf_span id, struct hf_span result);
+void hf_msg_add_error(struct hf_buf *out, struct hf_span id, int code, struct hf_span text,
+                      struct hf_span data); /* data raw; n 0: none */
+
+/* ---- ids and marks ---- */
+
 /* The number that an id of ours was written as; false: it is none of ours. */
 bool hf_msg_read_id(struct hf_span raw, int64_t *ret_id);
 /* Some programs begin with a byte order mark (U+FEFF): the text behind it. */

@@ -31,7 +31,7 @@ static const struct row moves[] = {
     { S(PROBING), E(GREET), S(HANDSHAKING), 0 },
     { S(PROBING), E(GREETED), S(LISTING), 0 },
     { S(LISTING), E(LISTED), S(LIVE), 0 },
-    { S(SPAWNING), E(NO_EXEC), S(GONE), D(RELEASE) }, /* there never was a process */
+    { S(SPAWNING), E(NOT_STARTED), S(GONE), D(RELEASE) }, /* there never was a process */
     /* startTimeoutMs over: nothing to be polite to */
     { S(SPAWNING), E(TIMEOUT), S(KILLING), HARD },
     { S(PROBING), E(TIMEOUT), S(KILLING), HARD },
@@ -52,15 +52,15 @@ static const struct row moves[] = {
     { S(CLOSING), E(KILL), S(KILLING), D(KILL) },
     { S(TERMING), E(KILL), S(KILLING), D(KILL) },
     /* exited and EOF: what it left behind is killed before it counts as gone */
-    { S(CLOSING), E(OVER), S(KILLING), D(KILL) },
-    { S(TERMING), E(OVER), S(KILLING), D(KILL) },
+    { S(CLOSING), E(ENDED), S(KILLING), D(KILL) },
+    { S(TERMING), E(ENDED), S(KILLING), D(KILL) },
     { S(KILLING), E(TREE_GONE), S(GONE), D(RELEASE) },
 };
 
 /* What any runtime does that was not asked to go, or is asked to go now. */
 static const struct row ends[] = {
     { 0, E(EXITED), S(CLOSING), D(FREEZE) }, /* no stdin to close for the dead; EOF is awaited */
-    { 0, E(SILENT), S(CLOSING), POLITE },
+    { 0, E(STDOUT_EOF), S(CLOSING), POLITE },
     { 0, E(CLOSE), S(CLOSING), POLITE },
     { 0, E(KILL), S(KILLING), HARD },
 };
@@ -88,8 +88,8 @@ static bool is_ignored(enum hf_runtime_state from, enum hf_runtime_event on)
     case E(CLOSE):
     case E(KILL):
     case E(EXITED):
-    case E(SILENT):
-    case E(OVER):
+    case E(STDOUT_EOF):
+    case E(ENDED):
     case E(TREE_GONE): return true;
     default: return false;
     }

@@ -2,7 +2,7 @@
  * test_updates.c - resources/subscribe of legacy clients: whose update reaches whom, and that one
  * among many costs no more than one alone.
  */
-#include "core/subscription/listen.h"
+#include "core/subscription/subscription.h"
 #include "engine_fixture.h"
 
 #define UPDATED "notifications/resources/updated"

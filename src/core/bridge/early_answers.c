@@ -62,9 +62,7 @@ bool hf_early_answer(struct hf_call *call, enum hf_method_id method, const struc
         return false;
     eras->early_used |= UINT32_C(1) << used;
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":", HF_FMT(question->id));
-    hf_buf_add(&draft, found);
-    hf_buf_add_char(&draft, '}');
+    hf_msg_add_result(&draft, question->id, found);
     hf_runtime_respond(call->runtime, hf_draft_end(call->engine, &draft));
     return true;
 }

@@ -102,8 +102,7 @@ static void ask(struct hf_call *call, struct hf_span key, struct hf_span request
     call->input->open++;
     hf_call_weigh(call, 0, weight(key));
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":%.*s",
-                  (unsigned long long)question->id, HF_FMT(method));
+    hf_msg_begin_request(&draft, question->id, (struct hf_span) { method.p + 1, method.n - 2 });
     if (params.p) {
         hf_buf_add_str(&draft, ",\"params\":");
         hf_buf_add(&draft, params);

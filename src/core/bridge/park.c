@@ -276,9 +276,7 @@ void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses
                                      hf_not_declared);
         } else {
             struct hf_buf draft = hf_draft();
-            hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", ask->server_id);
-            hf_buf_add(&draft, hf_park_response(responses, ask));
-            hf_buf_add_char(&draft, '}');
+            hf_msg_add_result(&draft, hf_span_of(ask->server_id), hf_park_response(responses, ask));
             hf_runtime_respond(ask->runtime, hf_draft_end(park->session->engine, &draft));
         }
         hf_server_request_end(ask);

@@ -163,10 +163,8 @@ static struct hf_span urls_wanted(const struct hf_msg *msg)
     static const int url_elicitation_required = -32042;
     const struct hf_span wanted = hf_json_path(
         msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("elicitations") });
-    int64_t code;
     const bool is_wanted =
-        msg->kind == HF_MSG_ERROR && hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-        code == url_elicitation_required && hf_json_type(wanted) == HF_JSON_ARRAY;
+        hf_msg_error_code(msg) == url_elicitation_required && hf_json_type(wanted) == HF_JSON_ARRAY;
     return is_wanted ? wanted : (struct hf_span) { NULL, 0 };
 }
 

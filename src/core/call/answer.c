@@ -29,7 +29,7 @@ static struct hf_answer answer_from(enum hf_outcome outcome, int code)
 {
     return (struct hf_answer) { .outcome = outcome,
                                 .code = code,
-                                .head = HF_SPAN("{\"jsonrpc\":\"2.0\",\"id\":") };
+                                .head = HF_SPAN(HF_MSG_RESPONSE_HEAD) };
 }
 
 struct hf_answer hf_answer_rest(enum hf_outcome outcome, int code, struct hf_span rest)

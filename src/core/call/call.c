@@ -196,8 +196,7 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_ow
     if (!call)
         return NULL;
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\"",
-                  (unsigned long long)call->id, method->name);
+    hf_msg_begin_request(&draft, call->id, hf_span_of(method->name));
     if (runtime->is_modern || owner->purpose == HF_FOR_ERA_PROBE) {
         hf_buf_add_str(&draft, ",\"params\":{\"_meta\":{");
         hf_era_add_meta(&draft, HF_SPAN("{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}"),
@@ -227,10 +226,8 @@ static void cancel_at_server(struct hf_call *call, struct hf_span reason)
     if (call->runtime->remote && call->runtime->is_modern)
         return; /* there, closing the stream says it, and that is done as the call ends */
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft,
-                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                  "\"requestId\":%llu",
-                  (unsigned long long)call->id);
+    hf_msg_begin_notification(&draft, "notifications/cancelled");
+    hf_buf_printf(&draft, ",\"params\":{\"requestId\":%llu", (unsigned long long)call->id);
     if (reason.n) {
         hf_buf_add_str(&draft, ",\"reason\":");
         hf_buf_add(&draft, reason);

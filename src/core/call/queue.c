@@ -372,8 +372,8 @@ static void tell(const struct hf_call *call, const struct hf_call *to)
     if (!to->token.p)
         return;
     struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
-                           "\"progressToken\":");
+    hf_msg_begin_notification(&draft, "notifications/progress");
+    hf_buf_add_str(&draft, ",\"params\":{\"progressToken\":");
     hf_buf_add(&draft, to->token);
     hf_buf_printf(&draft, ",\"progress\":%.3f,\"message\":", call->progress_sent);
     char text[300];

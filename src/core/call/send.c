@@ -64,10 +64,11 @@ void hf_reply_error(const struct hf_incoming *in, int code, const char *format, 
 void hf_session_send_cancelled(struct hf_session *session, uint64_t via, uint64_t id)
 {
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft,
-                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                  "\"requestId\":%llu,\"reason\":\"nobody waits for the answer any more\"}}",
-                  (unsigned long long)id);
+    hf_msg_begin_notification(&draft, "notifications/cancelled");
+    hf_buf_printf(
+        &draft,
+        ",\"params\":{\"requestId\":%llu,\"reason\":\"nobody waits for the answer any more\"}}",
+        (unsigned long long)id);
     hf_session_send(session, via, hf_draft_end(session->engine, &draft));
 }
 

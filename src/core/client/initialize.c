@@ -202,8 +202,9 @@ static void tell_of_roots(struct hf_runtime *runtime, const struct hf_session *c
         runtime->is_introducing || runtime->roots_of == client->number)
         return;
     runtime->roots_of = client->number;
-    hf_runtime_notify(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":"
-                                       "\"notifications/roots/list_changed\"}"));
+    struct hf_buf draft = hf_draft();
+    hf_msg_add_notification(&draft, "notifications/roots/list_changed");
+    hf_runtime_notify(runtime, hf_draft_end(runtime->server->engine, &draft));
 }
 
 void hf_initialize_review_roots(struct hf_engine *engine)

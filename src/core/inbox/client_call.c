@@ -20,10 +20,8 @@
 /* In the words of its server's era. */
 static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)
 {
-    int64_t code;
-    return msg->kind == HF_MSG_ERROR &&
-           hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-           (code == -32002 || (code == -32602 && call->runtime->is_modern));
+    const int64_t code = hf_msg_error_code(msg);
+    return code == -32002 || (code == -32602 && call->runtime->is_modern);
 }
 
 /* The server's answer goes to the client, in the words of its era. */

@@ -49,7 +49,7 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
     }
     if (hf_method_find(msg->method)->id == HF_METHOD_PING) {
         struct hf_buf draft = hf_draft();
-        hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", HF_FMT(msg->id));
+        hf_msg_add_result(&draft, msg->id, HF_SPAN("{}"));
         hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
         return;
     }

@@ -242,8 +242,10 @@ void hf_remote_agree(struct hf_runtime *runtime, struct hf_span version)
 
 void hf_remote_introduce(struct hf_runtime *runtime)
 {
+    struct hf_buf draft = hf_draft();
+    hf_msg_add_notification(&draft, "notifications/initialized");
     struct hf_remote_exchange *exchange =
-        tell(runtime, HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+        tell(runtime, hf_draft_end(runtime->server->engine, &draft));
     set_initialized(runtime, exchange);
     /* nothing goes on without it: its time is that of the whole start */
     hf_timer_clear(&runtime->server->engine->timers, &exchange->timer);

@@ -69,14 +69,6 @@ void hf_remote_corrected(struct hf_runtime *runtime)
         hf_slot_mark(runtime->slot);
 }
 
-static int64_t code_of(const struct hf_msg *msg) /* 0: none */
-{
-    int64_t code = 0;
-    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-        return 0;
-    return code;
-}
-
 /* Whoever does not speak our revision says which ones it does. */
 static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 {
@@ -98,7 +90,7 @@ static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 /* Only the modern era has these codes, and only in this form: elsewhere they are a tool's own. */
 static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
-    const int64_t code = code_of(msg);
+    const int64_t code = hf_msg_error_code(msg);
     if (!call->runtime->is_modern || call->was_corrected || !call->exchange ||
         call->exchange->status != 400 || !call->exchange->is_exact)
         return false;
@@ -108,7 +100,7 @@ static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 
 static bool has_moved_on(const struct hf_runtime *runtime, const struct hf_msg *msg)
 {
-    return !runtime->is_modern && code_of(msg) == HF_CODE_UNSUPPORTED_VERSION &&
+    return !runtime->is_modern && hf_msg_error_code(msg) == HF_CODE_UNSUPPORTED_VERSION &&
            lists_versions(msg, true);
 }
 
@@ -124,7 +116,8 @@ static void correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     call->was_corrected = true;
-    if (code_of(msg) == HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
+    if (hf_msg_error_code(msg) ==
+        HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
         hf_runtime_hold(runtime, HF_HOLD_CORRECTION, runtime->has_capability[HF_PART_TOOLS]);
         hf_listing_again(runtime, HF_PART_TOOLS);
     } else { /* it no longer speaks what it spoke */

@@ -472,10 +472,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_inquiry *inquiry = inquiry_of(call);
-    int64_t code;
-    const bool is_unknown = runtime->is_modern && msg->kind == HF_MSG_ERROR &&
-                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-                            code == -32601;
+    const bool is_unknown = runtime->is_modern && hf_msg_error_code(msg) == -32601;
     hf_call_end_ours(call);
     if (!inquiry)
         return;

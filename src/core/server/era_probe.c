@@ -117,19 +117,11 @@ static bool speaks_ours(struct hf_span versions)
     return false;
 }
 
-static int64_t code_of(const struct hf_msg *msg)
-{
-    int64_t code;
-    if (msg->kind != HF_MSG_ERROR || !hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-        return 0;
-    return code;
-}
-
 static bool is_modern_answer(const struct hf_msg *msg)
 {
     if (msg->kind == HF_MSG_RESULT)
         return speaks_ours(hf_json_get(msg->result, HF_SPAN("supportedVersions")));
-    const int64_t code = code_of(msg);
+    const int64_t code = hf_msg_error_code(msg);
     if (code == HF_CODE_UNSUPPORTED_VERSION)
         return speaks_ours(hf_json_path(
             msg->error, 2, (struct hf_span[]) { HF_SPAN("data"), HF_SPAN("supported") }));

@@ -56,13 +56,11 @@ static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
 
 void hf_handshake_give_up(struct hf_runtime *runtime, const char *what, const struct hf_msg *msg)
 {
-    int64_t code = 0;
+    const int64_t code = hf_msg_error_code(msg);
     char text[120];
     struct hf_buf words;
     hf_buf_init(&words, 4096);
     const struct hf_span message = hf_json_get(msg->error, HF_SPAN("message"));
-    if (!hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code))
-        code = 0;
     if (!hf_json_unescape(message, &words))
         hf_buf_clear(&words);
     (void)snprintf(text, sizeof text, "%.*s", HF_FMT(hf_buf_span(&words)));

@@ -161,8 +161,9 @@ bool hf_runtime_is_owed(const struct hf_runtime *runtime)
 
 static void introduce(struct hf_runtime *runtime)
 {
-    hf_runtime_respond(runtime,
-                       HF_SPAN("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    struct hf_buf draft = hf_draft();
+    hf_msg_add_notification(&draft, "notifications/initialized");
+    hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
     hf_handshake_introduced(runtime);
 }
 

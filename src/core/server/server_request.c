@@ -36,11 +36,7 @@ void hf_runtime_respond_error(struct hf_runtime *runtime, struct hf_span id, int
                               const char *text)
 {
     struct hf_buf draft = hf_draft();
-    hf_buf_add_str(&draft, "{\"jsonrpc\":\"2.0\",\"id\":");
-    hf_buf_add(&draft, id);
-    hf_buf_printf(&draft, ",\"error\":{\"code\":%d,\"message\":", code);
-    hf_json_add_string(&draft, hf_span_of(text));
-    hf_buf_add_str(&draft, "}}");
+    hf_msg_add_error(&draft, id, code, hf_span_of(text), HF_SPAN(""));
     hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
 }
 

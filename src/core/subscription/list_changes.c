@@ -10,6 +10,7 @@
 #include "core/client/view.h"
 #include "core/outbox.h"
 #include "core/state/session.h"
+#include "wire/jsonrpc.h"
 #include "core/subscription/listener.h"
 
 enum { PORTION = 250 }; /* clients told in one turn */
@@ -79,8 +80,7 @@ static bool is_news_for_listeners(const struct hf_session *session, enum hf_part
 static void tell_client(struct hf_session *session, enum hf_part_id part)
 {
     struct hf_buf draft = hf_draft();
-    hf_buf_printf(&draft, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
-                  hf_method(hf_part_traits(part)->changed)->name);
+    hf_msg_add_notification(&draft, hf_method(hf_part_traits(part)->changed)->name);
     hf_session_send(session, 0, hf_draft_end(session->engine, &draft));
 }
 

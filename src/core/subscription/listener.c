@@ -23,8 +23,8 @@ static void add_tag(struct hf_buf *out, struct hf_span id)
 
 static void begin_notification(struct hf_buf *out, enum hf_method_id method, struct hf_span id)
 {
-    hf_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"_meta\":{",
-                  hf_method(method)->name);
+    hf_msg_begin_notification(out, hf_method(method)->name);
+    hf_buf_add_str(out, ",\"params\":{\"_meta\":{");
     if (id.p)
         add_tag(out, id);
 }

@@ -363,10 +363,7 @@ bool hf_upstream_is_current(struct hf_runtime *runtime, const struct hf_call *or
 static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
-    int64_t code;
-    const bool is_unknown = msg->kind == HF_MSG_ERROR &&
-                            hf_json_int(hf_json_get(msg->error, HF_SPAN("code")), &code) &&
-                            code == -32601;
+    const bool is_unknown = hf_msg_error_code(msg) == -32601;
     runtime->upstream.is_refused |= is_unknown;
     hf_call_end_ours(call);
     if (is_unknown && runtime->transport->listen_refused)
