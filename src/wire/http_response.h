@@ -47,12 +47,12 @@ struct hf_http_reply {
     struct hf_http_response response; /* from HEAD on, until the next reset; points into `text` */
     struct hf_buf text;               /* of the head */
     const char *why;                  /* of BAD */
+    bool has_begun;                   /* a byte of it came */
     /* private */
     size_t head_max, seen;
     uint64_t left;
     struct hf_chunks chunks;
     uint8_t mode;
-    bool has_begun; /* a byte of it came */
 };
 
 void hf_http_reply_init(struct hf_http_reply *reply, size_t head_max);

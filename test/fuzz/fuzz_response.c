@@ -3,9 +3,12 @@
  *
  * The first byte sets the cuts; the rest is what a server sends, response after response, until it
  * closes. Read in one piece and in cuts it must be the same. Whatever was accepted, written again
- * in the plainest way, must be accepted as the same response.
+ * in the plainest way, must be accepted as the same response. The cookies that they set are kept
+ * and sent back within the limits.
  */
 #include "fuzz/fuzz.h"
+#include "base/fold.h"
+#include "wire/cookies.h"
 #include "wire/http_response.h"
 
 enum { LOG_MAX = 1 << 26, HEAD_MAX = 4096, RESPONSES_MAX = 64 };
@@ -15,7 +18,20 @@ static bool lies_in(struct hf_span part, struct hf_span whole)
     return part.p >= whole.p && part.p + part.n <= whole.p + whole.n;
 }
 
-static void check_response(const struct hf_http_reply *reply)
+static void take_cookie(struct hf_span value, struct hf_cookies *cookies)
+{
+    static const uint64_t wall_ms = 1700000000000;
+    struct hf_buf line;
+    hf_buf_init(&line, HF_COOKIES_LINE_MAX);
+    hf_cookies_take(cookies, value, HF_SPAN("a.example"), HF_SPAN("/a/b?c"), false, wall_ms);
+    MUST(cookies->count <= HF_COOKIES_MAX);
+    hf_cookies_write(cookies, HF_SPAN("/a/b"), wall_ms, &line);
+    for (size_t i = 0; i < hf_buf_len(&line); i++)
+        MUST(line.p[i] != '\r' && line.p[i] != '\n' && line.p[i] != '\0');
+    hf_buf_done(&line);
+}
+
+static void check_response(const struct hf_http_reply *reply, struct hf_cookies *cookies)
 {
     const struct hf_span text = hf_buf_span(&reply->text);
     const struct hf_http_response *response = &reply->response;
@@ -30,6 +46,8 @@ static void check_response(const struct hf_http_reply *reply)
         for (size_t at = 0; at < header->value.n; at++)
             MUST(header->value.p[at] != '\r' && header->value.p[at] != '\n' &&
                  header->value.p[at] != '\0');
+        if (hf_fold_is(header->name, HF_SPAN("set-cookie")))
+            take_cookie(header->value, cookies);
     }
 }
 
@@ -76,12 +94,13 @@ static enum hf_reply_step read_one(struct hf_http_reply *reply, struct hf_span *
 static void read_all(struct hf_span in, size_t step, struct hf_buf *log)
 {
     struct hf_http_reply reply;
+    struct hf_cookies cookies = { .list = NULL };
     struct hf_buf body;
     hf_http_reply_init(&reply, HEAD_MAX);
     hf_buf_init(&body, LOG_MAX);
     for (int i = 0; i < RESPONSES_MAX && in.n; i++) {
         if (read_one(&reply, &in, step, &body) == HF_REPLY_END) {
-            check_response(&reply);
+            check_response(&reply, &cookies);
             write_plain(&reply.response, hf_buf_span(&body), log);
         } else {
             MUST(reply.why);
@@ -91,6 +110,7 @@ static void read_all(struct hf_span in, size_t step, struct hf_buf *log)
         hf_http_reply_reset(&reply);
     }
     hf_http_reply_done(&reply);
+    hf_cookies_done(&cookies);
     hf_buf_done(&body);
 }
 
