@@ -447,6 +447,7 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
         add_header(&distant->headers, config->headers[i].key, hf_span_of(config->headers[i].value));
     hf_runtime_set_shell(runtime, distant);
     const struct hf_peer_spec spec = {
+        .url = config->url,
         .ca = config->ca,
         .proxy = config->proxy,
         .connect_ms = CONNECT_MS,

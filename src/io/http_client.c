@@ -1,225 +1,43 @@
-/*
- * http_client.c - see http_client.h.
- *
- *   hf_fetch_start --> starting --settle()--> running --libcurl is done, or answered--> over
- *                                                `--hf_fetch_abort--> doomed --settle()--> gone
- *
- * Each peer has a libcurl multi handle of its own, so its connections and name cache are its own
- * and go with it. libcurl must not be called from inside its own callbacks, and those are where
- * most events come from: while a peer is busy in libcurl, fetches are only put on its lists, and
- * settle() does the rest when libcurl has returned.
- */
+/* http_client.c - see http_client.h: peers, and which of the two ways a request goes. */
 #include "io/http_client.h"
 #include <assert.h>
-#include "base/fold.h"
+#include <stdlib.h>
 #include "io/http_client_parts.h"
+#include "io/http_plain.h"
 
-enum {
-    HEAD_MAX = 64 * 1024, /* of an answer */
-    CONNECTIONS_MAX = 256,
-    BUFFER_SIZE = 16 * 1024, /* each way and fetch; also one TLS record */
-    NAME_CACHE_S = 5,        /* a server that moved is found at its new address soon */
-    TCP_PROBE_IDLE_S = 30,
-    TCP_PROBE_GAP_S = 10,
+struct hf_peer {
+    struct hf_link link;
+    struct hf_http_client *client;
+    char *ca, *proxy;
+    uint32_t connect_ms, keep_alive_ms;
+    bool may_be_proxied;
+    struct hf_curl_peer *curl; /* NULL: no request went that way */
+    struct hf_plain_peer *plain;
 };
 
-/* --- handles: what is the same for all fetches of a peer is set once --- */
-
-static CURL *new_easy(struct hf_peer *peer)
-{
-    const struct hf_curl *curl = peer->client->curl;
-    CURL *easy = curl->easy_init();
-    assert(easy);
-    HF_CURL_SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    HF_CURL_SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    HF_CURL_SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    HF_CURL_SET(easy, CURLOPT_USERAGENT, "holdfast/" HF_VERSION); /* many doors want a name */
-    HF_CURL_SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    HF_CURL_SET(easy, CURLOPT_NOSIGNAL, 1L);
-    HF_CURL_SET(easy, CURLOPT_QUICK_EXIT,
-                1L); /* or an abort waits for the thread that looks a name up */
-    HF_CURL_SET(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
-    HF_CURL_SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER_SIZE);
-    HF_CURL_SET(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_CACHE_S);
-    HF_CURL_SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)peer->connect_ms);
-    HF_CURL_SET(easy, CURLOPT_TCP_NODELAY, 1L);
-    HF_CURL_SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    HF_CURL_SET(easy, CURLOPT_TCP_KEEPIDLE, (long)TCP_PROBE_IDLE_S);
-    HF_CURL_SET(easy, CURLOPT_TCP_KEEPINTVL, (long)TCP_PROBE_GAP_S);
-    /* Whole seconds only; the exact limit is kept by the sockets. */
-    HF_CURL_SET(easy, CURLOPT_MAXAGE_CONN,
-                peer->keep_alive_ms < 1000 ? 1L : peer->keep_alive_ms / 1000L);
-    HF_CURL_SET(easy, CURLOPT_SHARE, peer->cookies);
-    HF_CURL_SET(easy, CURLOPT_COOKIEFILE, ""); /* no file, but cookies */
-    hf_fetch_set_callbacks(easy, peer);
-    if (peer->ca)
-        HF_CURL_SET(easy, CURLOPT_CAINFO, peer->ca);
-    if (peer->proxy)
-        HF_CURL_SET(easy, CURLOPT_PROXY, peer->proxy);
-    return easy;
-}
-
-static void set_request(struct hf_fetch *fetch, const struct hf_fetch_spec *spec)
-{
-    const struct hf_curl *curl = fetch->peer->client->curl;
-    CURL *easy = fetch->easy;
-    const bool is_alone = fetch->peer->keep_alive_ms == 0 || fetch->peer->closes_early;
-    HF_CURL_SET(easy, CURLOPT_URL, spec->url);
-    HF_CURL_SET(easy, CURLOPT_FRESH_CONNECT, is_alone ? 1L : 0L);
-    HF_CURL_SET(easy, CURLOPT_FORBID_REUSE, is_alone ? 1L : 0L);
-    HF_CURL_SET(easy, CURLOPT_HTTPHEADER, fetch->headers);
-    if (spec->verb == HF_VERB_POST) {
-        HF_CURL_SET(easy, CURLOPT_POST, 1L);
-        HF_CURL_SET(easy, CURLOPT_POSTFIELDS, fetch->body);
-        HF_CURL_SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)fetch->body_n);
-    } else {
-        HF_CURL_SET(easy, CURLOPT_HTTPGET, 1L);
-    }
-    HF_CURL_SET(easy, CURLOPT_CUSTOMREQUEST, spec->verb == HF_VERB_DELETE ? "DELETE" : NULL);
-    hf_fetch_set_context(curl, easy, fetch);
-    HF_CURL_SET(easy, CURLOPT_ERRORBUFFER, fetch->error);
-}
-
-/* The handle goes back to its peer without a trace of the fetch. */
-static void give_back_easy(struct hf_fetch *fetch)
-{
-    struct hf_peer *peer = fetch->peer;
-    const struct hf_curl *curl = peer->client->curl;
-    if (peer->idle_count == HF_IDLE_EASY_MAX) {
-        curl->easy_cleanup(fetch->easy);
-    } else {
-        hf_fetch_set_context(curl, fetch->easy, NULL);
-        HF_CURL_SET(fetch->easy, CURLOPT_HTTPHEADER, NULL);
-        HF_CURL_SET(fetch->easy, CURLOPT_POSTFIELDS, NULL);
-        HF_CURL_SET(fetch->easy, CURLOPT_ERRORBUFFER, NULL);
-        HF_CURL_SET(fetch->easy, CURLOPT_URL, NULL);
-        peer->idle[peer->idle_count++] = fetch->easy;
-    }
-    fetch->easy = NULL;
-}
-
-/* --- the end of a fetch --- */
-
-static void free_fetch(struct hf_fetch *fetch)
-{
-    const struct hf_curl *curl = fetch->peer->client->curl;
-    hf_unlink(&fetch->link);
-    if (fetch->easy)
-        give_back_easy(fetch);
-    curl->slist_free_all(fetch->headers);
-    hf_buf_done(&fetch->head);
-    hf_free(fetch->body);
-    hf_free(fetch);
-}
-
-static void finish(struct hf_fetch *fetch, CURLcode code)
-{
-    struct hf_peer *peer = fetch->peer;
-    const struct hf_fetch_end end = hf_fetch_end_of(fetch, code);
-    (void)peer->client->curl->multi_remove_handle(peer->multi, fetch->easy);
-    fetch->is_over = true;
-    hf_unlink(&fetch->link);
-    if (!fetch->is_doomed)
-        fetch->events.over(fetch->context, &end);
-    free_fetch(fetch);
-}
-
-/* --- a peer and its loop --- */
-
-static void free_client_if_unused(struct hf_http_client *client)
-{
-    if (!client->is_freed || !hf_list_empty(&client->peers))
-        return;
-    hf_sockets_done(&client->sockets);
-    hf_free(client);
-}
-
-static void destroy_peer(struct hf_peer *peer)
-{
-    struct hf_http_client *client = peer->client;
-    const struct hf_curl *curl = client->curl;
-    while (peer->idle_count)
-        curl->easy_cleanup(peer->idle[--peer->idle_count]);
-    (void)curl->multi_cleanup(peer->multi);
-    hf_sockets_leave(&client->sockets, peer);
-    (void)curl->share_cleanup(peer->cookies);
-    hf_alarm_set(&peer->timer, 0);
-    hf_unlink(&peer->link);
-    hf_free(peer->ca);
-    hf_free(peer->proxy);
-    hf_free(peer);
-    free_client_if_unused(client);
-}
-
-/* Does what had to wait until libcurl returned. The peer may be gone afterwards. */
-static void settle(struct hf_peer *peer)
-{
-    const struct hf_curl *curl = peer->client->curl;
-    struct hf_fetch *fetch;
-    assert(!peer->is_busy);
-    while ((fetch = HF_LIST_FIRST(&peer->doomed, struct hf_fetch, link))) {
-        (void)curl->multi_remove_handle(peer->multi, fetch->easy);
-        free_fetch(fetch);
-    }
-    while ((fetch = HF_LIST_FIRST(&peer->starting, struct hf_fetch, link))) {
-        hf_unlink(&fetch->link);
-        hf_list_push(&peer->running, &fetch->link);
-        const CURLMcode code = curl->multi_add_handle(peer->multi, fetch->easy);
-        assert(code == CURLM_OK);
-        (void)code;
-    }
-    if (peer->is_freed)
-        destroy_peer(peer);
-}
-
-static void drive(struct hf_peer *peer, curl_socket_t fd, int bits)
-{
-    const struct hf_curl *curl = peer->client->curl;
-    int count = 0;
-    assert(!peer->is_busy);
-    peer->is_busy = true;
-    (void)curl->multi_socket_action(peer->multi, fd, bits, &count);
-    if (peer->is_deaf)
-        hf_signals_let_in(&peer->hears);
-    peer->is_deaf = false;
-    for (CURLMsg *message; (message = curl->multi_info_read(peer->multi, &count));) {
-        const CURLcode code = message->data.result;
-        struct hf_fetch *fetch = NULL;
-        HF_CURL_GET(message->easy_handle, CURLINFO_PRIVATE, &fetch);
-        finish(fetch, code);
-    }
-    for (struct hf_fetch *fetch; (fetch = HF_LIST_FIRST(&peer->answered, struct hf_fetch, link));)
-        finish(fetch, CURLE_OK);
-    peer->is_busy = false;
-    settle(peer);
-}
-
-/* Reading comes first, and alone: an error makes a socket ready for everything, and libcurl, told
- * to write as well, would throw away an answer of which it has read only a part. What is left to
- * write is told in the next turn. */
-static void on_ready(void *owner, int fd, unsigned events)
-{
-    drive(owner, fd, events & HF_READABLE ? CURL_CSELECT_IN : CURL_CSELECT_OUT);
-}
-
-static void on_early_close(void *owner)
-{
-    struct hf_peer *peer = owner;
-    peer->closes_early = true;
-}
-
-static void on_timer(void *context)
-{
-    drive(context, CURL_SOCKET_TIMEOUT, 0);
-}
+/* ---- the client ---- */
 
 struct hf_http_client *hf_http_client_new(struct hf_loop *loop)
 {
     struct hf_http_client *client = hf_new(struct hf_http_client);
     client->loop = loop;
     hf_link_init(&client->peers);
-    hf_sockets_init(&client->sockets, loop, on_ready, on_early_close);
+    hf_sockets_init(&client->sockets, loop, hf_curl_on_ready, hf_curl_on_early_close);
     return client;
+}
+
+void hf_http_client_use_libcurl(struct hf_http_client *client)
+{
+    client->is_libcurl_only = true;
+}
+
+static void free_client_if_unused(struct hf_http_client *client)
+{
+    if (!client->is_freed || client->halves > 0)
+        return;
+    hf_sockets_done(&client->sockets);
+    hf_free(client->room);
+    hf_free(client);
 }
 
 void hf_http_client_free(struct hf_http_client *client)
@@ -233,147 +51,110 @@ void hf_http_client_free(struct hf_http_client *client)
     free_client_if_unused(client);
 }
 
+void hf_http_client_lost_half(struct hf_http_client *client)
+{
+    assert(client->halves > 0);
+    client->halves--;
+    free_client_if_unused(client);
+}
+
+/* ---- peers ---- */
+
+/* Whether one is used, and for whom, libcurl knows best. HTTP_PROXY in capitals is not meant: a web
+ * server sets it from a header. */
+static bool has_proxy(const char *proxy)
+{
+    static const char *const names[] = { "http_proxy", "all_proxy", "ALL_PROXY" };
+    if (proxy)
+        return proxy[0] != '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return true;
+    }
+    return false;
+}
+
+static bool may_go_plain(const struct hf_peer *peer, const char *url, const char *const *headers,
+                         struct hf_plain_url *ret)
+{
+    return !peer->client->is_libcurl_only && !peer->may_be_proxied && hf_plain_url_read(url, ret) &&
+           hf_plain_may_carry(headers);
+}
+
+static bool make_curl_half(struct hf_peer *peer, struct hf_err *err)
+{
+    const struct hf_peer_spec spec = { .ca = peer->ca,
+                                       .proxy = peer->proxy,
+                                       .connect_ms = peer->connect_ms,
+                                       .keep_alive_ms = peer->keep_alive_ms };
+    if (!peer->curl)
+        peer->curl = hf_curl_peer_new(peer->client, &spec, err);
+    return peer->curl != NULL;
+}
+
+static void make_plain_half(struct hf_peer *peer)
+{
+    if (!peer->plain)
+        peer->plain = hf_plain_peer_new(peer->client, peer->connect_ms, peer->keep_alive_ms);
+}
+
 struct hf_peer *hf_peer_new(struct hf_http_client *client, const struct hf_peer_spec *spec,
                             struct hf_err *err)
 {
-    const struct hf_curl *curl = hf_curl_load(err);
-    if (!curl)
-        return NULL;
-    client->curl = curl;
+    struct hf_plain_url url;
     struct hf_peer *peer = hf_new(struct hf_peer);
     peer->client = client;
     peer->ca = spec->ca ? hf_strdup(spec->ca) : NULL;
     peer->proxy = spec->proxy ? hf_strdup(spec->proxy) : NULL;
     peer->connect_ms = spec->connect_ms;
     peer->keep_alive_ms = spec->keep_alive_ms;
+    peer->may_be_proxied = has_proxy(spec->proxy);
     hf_list_push(&client->peers, &peer->link);
-    struct hf_link *lists[] = { &peer->starting, &peer->running, &peer->answered, &peer->doomed };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        hf_link_init(lists[i]);
-    hf_alarm_init(&peer->timer, client->loop, on_timer, peer);
-    peer->cookies = curl->share_init();
-    peer->multi = curl->multi_init();
-    assert(peer->cookies && peer->multi);
-    (void)curl->share_setopt(peer->cookies, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
-    (void)curl->multi_setopt(peer->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
-    hf_peer_set_callbacks(peer);
+    if (spec->url && !may_go_plain(peer, spec->url, NULL, &url) && !make_curl_half(peer, err)) {
+        hf_peer_free(peer);
+        return NULL;
+    }
     return peer;
-}
-
-static void doom_all(struct hf_link *list)
-{
-    struct hf_fetch *fetch;
-    while ((fetch = HF_LIST_FIRST(list, struct hf_fetch, link)))
-        hf_fetch_abort(fetch);
 }
 
 void hf_peer_free(struct hf_peer *peer)
 {
-    if (!peer || peer->is_freed)
+    if (!peer)
         return;
-    doom_all(&peer->starting);
-    doom_all(&peer->running);
-    doom_all(&peer->answered);
-    peer->is_freed = true;
-    if (!peer->is_busy)
-        settle(peer);
+    hf_unlink(&peer->link);
+    hf_curl_peer_free(peer->curl);
+    hf_plain_peer_free(peer->plain);
+    hf_free(peer->ca);
+    hf_free(peer->proxy);
+    hf_free(peer);
 }
 
-/* --- fetches --- */
-
-/* In a head it would end the line, and what follows would count as a header of its own. */
-static bool is_control(char c)
-{
-    return (unsigned char)c < ' ' && c != '\t';
-}
-
-static void copy_headers(struct hf_fetch *fetch, const char *const *headers)
-{
-    const struct hf_curl *curl = fetch->peer->client->curl;
-    /* no waiting for "100 Continue" before a large body */
-    fetch->headers = curl->slist_append(NULL, "Expect:");
-    for (; headers && *headers; headers++) {
-        const struct hf_span text = hf_span_of(*headers);
-        for (size_t i = 0; i < text.n; i++)
-            fetch->has_bad_header = fetch->has_bad_header || is_control(text.p[i]);
-        size_t n = text.n;
-        while (n && text.p[n - 1] == ' ')
-            n--;
-        /* "Name:" tells libcurl to leave a header out, "Name;" to send it with nothing in it */
-        char *header = hf_span_dup((struct hf_span) { text.p, n });
-        if (n && header[n - 1] == ':')
-            header[n - 1] = ';';
-        fetch->headers = curl->slist_append(fetch->headers, header);
-        hf_free(header);
-    }
-}
-
-static void copy_body(struct hf_fetch *fetch, const struct hf_span *pieces, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        fetch->body_n += pieces[i].n;
-    fetch->body = hf_realloc(NULL, fetch->body_n + 1);
-    size_t at = 0;
-    for (unsigned i = 0; i < count; i++) {
-        if (pieces[i].n)
-            memcpy(fetch->body + at, pieces[i].p, pieces[i].n);
-        at += pieces[i].n;
-    }
-}
+/* ---- requests ---- */
 
 struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec *spec,
                                 const struct hf_fetch_events *events, void *context)
 {
-    assert(!peer->is_freed && events->over);
+    struct hf_plain_url url;
+    struct hf_err err;
+    assert(events->over);
     assert(spec->verb == HF_VERB_POST || spec->body_count == 0);
-    struct hf_fetch *fetch = hf_new(struct hf_fetch);
-    fetch->peer = peer;
-    fetch->events = *events;
-    fetch->context = context;
-    fetch->may_repeat = spec->may_repeat;
-    hf_buf_init(&fetch->head, HEAD_MAX);
-    copy_headers(fetch, spec->headers);
-    copy_body(fetch, spec->body, spec->body_count);
-    fetch->easy = peer->idle_count ? peer->idle[--peer->idle_count] : new_easy(peer);
-    set_request(fetch, spec);
-    hf_list_push(&peer->starting, &fetch->link);
-    if (!peer->is_busy)
-        settle(peer);
-    return fetch;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
+    if (may_go_plain(peer, spec->url, spec->headers, &url)) {
+        make_plain_half(peer);
+        return hf_plain_fetch_start(peer->plain, spec, &url, events, context);
+    }
+    if (make_curl_half(peer, &err))
+        return hf_curl_fetch_start(peer->curl, spec, events, context);
+    make_plain_half(peer);
+    return hf_plain_fetch_fail(peer->plain, err.text, events, context);
 }
 
 struct hf_span hf_fetch_header(const struct hf_fetch *fetch, const char *name)
 {
-    const struct hf_span wanted = hf_span_of(name);
-    struct hf_span value = { NULL, 0 }, head = hf_buf_span(&fetch->head);
-    while (head.n) {
-        const char *newline = memchr(head.p, '\n', head.n);
-        struct hf_span line = { head.p, newline ? (size_t)(newline - head.p) : head.n };
-        head = hf_span_from(head, line.n + 1);
-        if (line.n <= wanted.n || line.p[wanted.n] != ':' || !hf_fold_starts(line, wanted))
-            continue;
-        value = hf_span_from(line, wanted.n + 1);
-        while (value.n && is_blank(value.p[0]))
-            value = hf_span_from(value, 1);
-        while (value.n && is_blank(value.p[value.n - 1]))
-            value.n--;
-    }
-    return value;
+    return fetch->way->header(fetch, hf_span_of(name));
 }
 
 void hf_fetch_abort(struct hf_fetch *fetch)
 {
-    struct hf_peer *peer = fetch->peer;
-    if (fetch->is_over || fetch->is_doomed)
-        return;
-    fetch->is_doomed = true;
-    hf_unlink(&fetch->link);
-    hf_list_push(&peer->doomed, &fetch->link);
-    if (!peer->is_busy)
-        settle(peer);
+    fetch->way->abort(fetch);
 }

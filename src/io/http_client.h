@@ -1,10 +1,10 @@
 /*
  * http_client.h - HTTP requests to remote servers, each with proof of how far it got.
  *
- * libcurl's multi interface on our loop, loaded when the first peer is made. A request is sent at
- * most once: libcurl re-sends POSTs by itself when a reused connection dies, and that is forbidden
- * here as soon as one byte may have reached the peer, but for requests that say they may repeat.
- * Redirects are not followed.
+ * Plain HTTP to an address or to localhost, without a proxy, is spoken by us (http_plain.c), and
+ * everything else by libcurl (http_client_curl.c), which is loaded when it is needed first. Nobody
+ * who starts a request has to know which. A request is sent at most once, as soon as one byte may
+ * have reached the peer, but for requests that say they may repeat. Redirects are not followed.
  *
  * 1. Events of one fetch come in this order: `sending` at most once, `head` at most once, `bytes`
  *    any number of times, `over` exactly once; none after hf_fetch_abort.
@@ -26,6 +26,8 @@ struct hf_peer;        /* one remote server as one runtime sees it: connections,
 struct hf_fetch;       /* one request */
 
 struct hf_peer_spec {
+    const char *url;        /* that of most requests: says whether libcurl has to be there; NULL: it
+                             * is asked for when a request needs it */
     const char *ca;         /* file; NULL: the system's */
     const char *proxy;      /* NULL: as the environment says; "": none */
     uint32_t connect_ms;    /* longest time to connect, TLS included */
@@ -34,7 +36,9 @@ struct hf_peer_spec {
 
 struct hf_http_client *hf_http_client_new(struct hf_loop *loop);
 void hf_http_client_free(struct hf_http_client *client); /* NULL accepted; aborts what runs */
-/* NULL: libcurl cannot be loaded; `err` says which package to install. */
+/* For tests of libcurl's way: it gets what we would do ourselves too. Before the first peer. */
+void hf_http_client_use_libcurl(struct hf_http_client *client);
+/* NULL: libcurl is needed and cannot be loaded; `err` says which package to install. */
 struct hf_peer *hf_peer_new(struct hf_http_client *client, const struct hf_peer_spec *spec,
                             struct hf_err *err);
 void hf_peer_free(struct hf_peer *peer); /* NULL accepted; aborts its fetches, closes connections */

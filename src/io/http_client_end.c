@@ -3,10 +3,10 @@
  */
 #include <stdio.h>
 #include "base/fold.h"
-#include "io/http_client_parts.h"
+#include "io/http_client_curl.h"
 
 /* When in doubt: WHOLE. */
-static enum hf_sent sent_of(const struct hf_fetch *fetch)
+static enum hf_sent sent_of(const struct hf_curl_fetch *fetch)
 {
     const struct hf_curl *curl = fetch->peer->client->curl;
     long size = 0;
@@ -17,7 +17,7 @@ static enum hf_sent sent_of(const struct hf_fetch *fetch)
     return is_one_send && (size_t)fetch->uploaded < fetch->body_n ? HF_SENT_PART : HF_SENT_WHOLE;
 }
 
-static const char *why_not_connected(struct hf_fetch *fetch)
+static const char *why_not_connected(struct hf_curl_fetch *fetch)
 {
     const struct hf_curl *curl = fetch->peer->client->curl;
     long error = 0;
@@ -30,7 +30,8 @@ static const char *why_not_connected(struct hf_fetch *fetch)
 }
 
 /* libcurl's own words name hosts, files and certificates; never the URL, headers or passwords. */
-static const char *why_in_libcurls_words(struct hf_fetch *fetch, const char *before, CURLcode code)
+static const char *why_in_libcurls_words(struct hf_curl_fetch *fetch, const char *before,
+                                         CURLcode code)
 {
     const struct hf_curl *curl = fetch->peer->client->curl;
     snprintf(fetch->why, sizeof fetch->why, "%s%s", before,
@@ -42,7 +43,7 @@ static const char *why_in_libcurls_words(struct hf_fetch *fetch, const char *bef
     return fetch->why;
 }
 
-static const char *why_of(struct hf_fetch *fetch, CURLcode code)
+static const char *why_of(struct hf_curl_fetch *fetch, CURLcode code)
 {
     if (fetch->is_resend_refused)
         return "the connection closed without an answer";
@@ -73,7 +74,7 @@ static const char *why_of(struct hf_fetch *fetch, CURLcode code)
     }
 }
 
-struct hf_fetch_end hf_fetch_end_of(struct hf_fetch *fetch, CURLcode code)
+struct hf_fetch_end hf_curl_end_of(struct hf_curl_fetch *fetch, CURLcode code)
 {
     return (struct hf_fetch_end) { .sent = sent_of(fetch),
                                    .status = fetch->status,

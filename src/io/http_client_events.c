@@ -3,13 +3,13 @@
  *
  * Nothing here may call libcurl back, but to ask a handle about itself.
  */
-#include "io/http_client_parts.h"
+#include "io/http_client_curl.h"
 
 /* libcurl's thread inherits our mask: a signal that it caught would disturb the lookup. drive()
  * lets them in again. */
 static int on_lookup(void *unused, void *reserved, void *context)
 {
-    struct hf_peer *peer = context;
+    struct hf_curl_peer *peer = context;
     (void)unused, (void)reserved;
     if (!peer->is_deaf)
         hf_signals_keep_out(&peer->hears);
@@ -20,8 +20,8 @@ static int on_lookup(void *unused, void *reserved, void *context)
 static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
                                     struct curl_sockaddr *address)
 {
-    struct hf_fetch *fetch = context;
-    struct hf_peer *peer = fetch->peer;
+    struct hf_curl_fetch *fetch = context;
+    struct hf_curl_peer *peer = fetch->peer;
     (void)purpose;
     if (fetch->sends > 0)
         fetch->sockets_behind++;
@@ -31,17 +31,17 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 
 static int on_close_socket(void *context, curl_socket_t fd)
 {
-    struct hf_peer *peer = context;
+    struct hf_curl_peer *peer = context;
     hf_sockets_close(&peer->client->sockets, fd);
     return 0;
 }
 
 /* A server may answer before it has read everything. libcurl goes on writing then, for ever if
  * nobody reads, and calls the whole a failure if that fails. */
-static void notice_early_answer(struct hf_peer *peer, CURL *easy, int what)
+static void notice_early_answer(struct hf_curl_peer *peer, CURL *easy, int what)
 {
     const struct hf_curl *curl = peer->client->curl;
-    struct hf_fetch *fetch = NULL;
+    struct hf_curl_fetch *fetch = NULL;
     if (what != CURL_POLL_OUT)
         return;
     HF_CURL_GET(easy, CURLINFO_PRIVATE, &fetch);
@@ -53,7 +53,7 @@ static void notice_early_answer(struct hf_peer *peer, CURL *easy, int what)
 
 static int on_want(CURL *easy, curl_socket_t fd, int what, void *context, void *unused)
 {
-    struct hf_peer *peer = context;
+    struct hf_curl_peer *peer = context;
     (void)unused;
     notice_early_answer(peer, easy, what);
     unsigned events = 0;
@@ -67,7 +67,7 @@ static int on_want(CURL *easy, curl_socket_t fd, int what, void *context, void *
 
 static int on_timer_wanted(CURLM *multi, long timeout_ms, void *context)
 {
-    struct hf_peer *peer = context;
+    struct hf_curl_peer *peer = context;
     (void)multi;
     hf_alarm_set(&peer->timer,
                  timeout_ms < 0 ? 0 : hf_loop_now_ms(peer->client->loop) + (uint64_t)timeout_ms);
@@ -80,7 +80,7 @@ static int on_timer_wanted(CURLM *multi, long timeout_ms, void *context)
 static int on_about_to_send(void *context, char *remote, char *local, int remote_port,
                             int local_port)
 {
-    struct hf_fetch *fetch = context;
+    struct hf_curl_fetch *fetch = context;
     const struct hf_curl *curl = fetch->peer->client->curl;
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     if (fetch->is_doomed || fetch->has_bad_header)
@@ -105,7 +105,7 @@ static int on_about_to_send(void *context, char *remote, char *local, int remote
 static int on_progress(void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
                        curl_off_t up)
 {
-    struct hf_fetch *fetch = context;
+    struct hf_curl_fetch *fetch = context;
     (void)down_total, (void)down, (void)up_total;
     if (up > fetch->uploaded)
         fetch->uploaded = up;
@@ -114,7 +114,7 @@ static int on_progress(void *context, curl_off_t down_total, curl_off_t down, cu
 
 static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
 {
-    struct hf_fetch *fetch = context;
+    struct hf_curl_fetch *fetch = context;
     const struct hf_curl *curl = fetch->peer->client->curl;
     const struct hf_span line = { bytes, n };
     (void)one;
@@ -140,14 +140,14 @@ static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
 
 static size_t on_body(char *bytes, size_t one, size_t n, void *context)
 {
-    struct hf_fetch *fetch = context;
+    struct hf_curl_fetch *fetch = context;
     (void)one;
     if (!fetch->is_doomed && fetch->events.bytes)
         fetch->events.bytes(fetch->context, (struct hf_span) { bytes, n });
     return fetch->is_doomed ? 0 : n;
 }
 
-void hf_peer_set_callbacks(struct hf_peer *peer)
+void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer)
 {
     const struct hf_curl *curl = peer->client->curl;
     (void)curl->multi_setopt(peer->multi, CURLMOPT_SOCKETFUNCTION, on_want);
@@ -156,7 +156,7 @@ void hf_peer_set_callbacks(struct hf_peer *peer)
     (void)curl->multi_setopt(peer->multi, CURLMOPT_TIMERDATA, peer);
 }
 
-void hf_fetch_set_callbacks(CURL *easy, struct hf_peer *peer)
+void hf_curl_set_callbacks(CURL *easy, struct hf_curl_peer *peer)
 {
     const struct hf_curl *curl = peer->client->curl;
     HF_CURL_SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
@@ -171,7 +171,7 @@ void hf_fetch_set_callbacks(CURL *easy, struct hf_peer *peer)
     HF_CURL_SET(easy, CURLOPT_WRITEFUNCTION, on_body);
 }
 
-void hf_fetch_set_context(const struct hf_curl *curl, CURL *easy, struct hf_fetch *fetch)
+void hf_curl_set_context(const struct hf_curl *curl, CURL *easy, struct hf_curl_fetch *fetch)
 {
     static const CURLoption options[] = { CURLOPT_PRIVATE,    CURLOPT_OPENSOCKETDATA,
                                           CURLOPT_PREREQDATA, CURLOPT_XFERINFODATA,

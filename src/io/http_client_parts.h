@@ -1,81 +1,60 @@
 /*
- * http_client_parts.h - what the files of the HTTP client share. Private to io/http_client*.c.
+ * http_client_parts.h - what the two ways to make a request share: libcurl's (http_client_curl.c),
+ * and our own for plain HTTP without a proxy (http_plain.c). Private to io/http_*.c.
+ *
+ * A peer has a half for each way, made when the first request goes that way. A half outlives its
+ * peer while one of its events is running, so it points to the client and never to the peer.
  */
 #ifndef HF_IO_HTTP_CLIENT_PARTS_H
 #define HF_IO_HTTP_CLIENT_PARTS_H
 
-#include "base/buf.h"
-#include "io/curl_load.h"
 #include "io/http_client.h"
 #include "io/http_client_sockets.h"
-#include "io/signals.h"
 
-enum { HF_IDLE_EASY_MAX = 16 }; /* handles kept for the next fetches of a peer */
+enum {
+    HF_ANSWER_HEAD_MAX = 64 * 1024,
+    HF_IDLE_CONNECTIONS_MAX = 256, /* of a peer */
+    HF_TCP_PROBE_IDLE_S = 30,
+    HF_TCP_PROBE_GAP_S = 10,
+};
 
 struct hf_http_client {
     struct hf_loop *loop;
-    const struct hf_curl *curl; /* NULL until the first peer */
-    struct hf_sockets sockets;
     struct hf_link peers;
+    unsigned halves; /* of peers, also of those that are gone */
     bool is_freed;
+    bool is_libcurl_only;
+    const struct hf_curl *curl; /* NULL until somebody needs it */
+    struct hf_sockets sockets;  /* libcurl's */
+    char *room;                 /* what is read by our own way goes through it; NULL until then */
+};
+/* The half itself has been freed. The client may be gone afterwards. */
+void hf_http_client_lost_half(struct hf_http_client *client);
+
+struct hf_fetch { /* the first member of a fetch of either way */
+    const struct hf_fetch_way *way;
+};
+struct hf_fetch_way {
+    struct hf_span (*header)(const struct hf_fetch *fetch, struct hf_span name);
+    void (*abort)(struct hf_fetch *fetch);
 };
 
-struct hf_peer {
-    struct hf_link link;
-    struct hf_http_client *client;
-    CURLM *multi;
-    CURLSH *cookies;
-    char *ca, *proxy;
-    uint32_t connect_ms, keep_alive_ms;
-    struct hf_alarm timer; /* libcurl's */
-    struct hf_link starting, running, answered, doomed;
-    CURL *idle[HF_IDLE_EASY_MAX];
-    unsigned idle_count;
-    bool is_busy, is_freed;
-    bool is_deaf; /* libcurl is making a thread that looks up a name: signals are kept out */
-    sigset_t hears;
-    bool closes_early; /* right after an answer, without having said so */
-};
+/* In a head it would end the line, and what follows would count as a header of its own. */
+static inline bool hf_is_control(char c)
+{
+    return (unsigned char)c < ' ' && c != '\t';
+}
 
-struct hf_fetch {
-    struct hf_link link; /* in one of its peer's lists */
-    struct hf_peer *peer;
-    CURL *easy;
-    struct hf_fetch_events events;
-    void *context;
-    struct curl_slist *headers;
-    char *body;
-    size_t body_n;
-    bool has_bad_header; /* to be sent: it goes out to nobody */
-    bool may_repeat;
-    bool is_doomed, is_over;
+/* ---- libcurl ---- */
 
-    struct hf_buf head; /* lines of the answer's head */
-    int status;         /* 0: no whole head yet */
-    bool is_head_too_large;
-
-    /* evidence */
-    unsigned sends;          /* how often libcurl was about to send it */
-    long size_before;        /* CURLINFO_REQUEST_SIZE then: what a proxy was told */
-    curl_off_t uploaded;     /* of the body, at most */
-    unsigned sockets_behind; /* opened after the first send */
-    bool is_resend_refused;
-
-    char error[CURL_ERROR_SIZE]; /* libcurl's own words */
-    char why[CURL_ERROR_SIZE + 64];
-};
-
-/* both want `curl` in scope */
-#define HF_CURL_SET(easy, option, value) ((void)curl->easy_setopt(easy, option, value))
-#define HF_CURL_GET(easy, info, ret)     ((void)curl->easy_getinfo(easy, info, ret))
-
-/* Once per handle: everything that libcurl tells us while it works. */
-void hf_fetch_set_callbacks(CURL *easy, struct hf_peer *peer);
-/* Once per fetch: whom it is about; NULL: nobody any more. */
-void hf_fetch_set_context(const struct hf_curl *curl, CURL *easy, struct hf_fetch *fetch);
-void hf_peer_set_callbacks(struct hf_peer *peer);
-
-/* What became of it. `why` lives as long as the fetch. */
-struct hf_fetch_end hf_fetch_end_of(struct hf_fetch *fetch, CURLcode code);
+struct hf_curl_peer;
+struct hf_curl_peer *hf_curl_peer_new(struct hf_http_client *client,
+                                      const struct hf_peer_spec *spec, struct hf_err *err);
+void hf_curl_peer_free(struct hf_curl_peer *peer); /* NULL accepted */
+struct hf_fetch *hf_curl_fetch_start(struct hf_curl_peer *peer, const struct hf_fetch_spec *spec,
+                                     const struct hf_fetch_events *events, void *context);
+/* For hf_sockets_init. */
+void hf_curl_on_ready(void *owner, int fd, unsigned events);
+void hf_curl_on_early_close(void *owner);
 
 #endif

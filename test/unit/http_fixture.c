@@ -277,11 +277,13 @@ static void on_limit(void *context)
     world->is_late = true;
 }
 
-void world_open(struct world *world)
+void world_open_by(struct world *world, bool is_by_libcurl)
 {
     *world = (struct world) { .fds_before = open_fds() };
     world->loop = hf_loop_new();
     world->client = hf_http_client_new(world->loop);
+    if (is_by_libcurl)
+        hf_http_client_use_libcurl(world->client);
     hf_alarm_init(&world->limit, world->loop, on_limit, world);
     hf_alarm_set(&world->limit, hf_loop_now_ms(world->loop) + LIMIT_MS);
 }
@@ -298,6 +300,7 @@ void world_close(struct world *world, struct server *server)
 struct hf_peer *world_peer(struct world *world, struct hf_peer_spec spec)
 {
     struct hf_err err;
+    spec.url = "http://127.0.0.1/"; /* what libcurl needs for itself is there from the start */
     struct hf_peer *peer = hf_peer_new(world->client, &spec, &err);
     if (!peer)
         printf("# %s\n", err.text);

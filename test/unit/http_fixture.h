@@ -81,7 +81,17 @@ struct got { /* what became of one fetch */
     void *extra;
 };
 
-void world_open(struct world *world);
+/* The same tests are built for both ways of the client: what it does by itself, and what libcurl
+ * does (-DHF_TEST_BY_LIBCURL). */
+void world_open_by(struct world *world, bool is_by_libcurl);
+static inline void world_open(struct world *world)
+{
+#ifdef HF_TEST_BY_LIBCURL
+    world_open_by(world, true);
+#else
+    world_open_by(world, false);
+#endif
+}
 /* Also stops the server, which began after the world; no descriptor may be left. */
 void world_close(struct world *world, struct server *server);
 int open_fds(void);

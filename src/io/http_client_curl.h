@@ -1,0 +1,72 @@
+/*
+ * http_client_curl.h - what the files of libcurl's way share. Private to io/http_client*.c.
+ */
+#ifndef HF_IO_HTTP_CLIENT_CURL_H
+#define HF_IO_HTTP_CLIENT_CURL_H
+
+#include "base/buf.h"
+#include "io/curl_load.h"
+#include "io/http_client_parts.h"
+#include "io/signals.h"
+
+enum { HF_IDLE_EASY_MAX = 16 }; /* handles kept for the next fetches of a peer */
+
+struct hf_curl_peer {
+    struct hf_http_client *client;
+    CURLM *multi;
+    CURLSH *cookies;
+    char *ca, *proxy;
+    uint32_t connect_ms, keep_alive_ms;
+    struct hf_alarm timer; /* libcurl's */
+    struct hf_link starting, running, answered, doomed;
+    CURL *idle[HF_IDLE_EASY_MAX];
+    unsigned idle_count;
+    bool is_busy, is_freed;
+    bool is_deaf; /* libcurl is making a thread that looks up a name: signals are kept out */
+    sigset_t hears;
+    bool closes_early; /* right after an answer, without having said so */
+};
+
+struct hf_curl_fetch {
+    struct hf_fetch base;
+    struct hf_link link; /* in one of its peer's lists */
+    struct hf_curl_peer *peer;
+    CURL *easy;
+    struct hf_fetch_events events;
+    void *context;
+    struct curl_slist *headers;
+    char *body;
+    size_t body_n;
+    bool has_bad_header; /* to be sent: it goes out to nobody */
+    bool may_repeat;
+    bool is_doomed, is_over;
+
+    struct hf_buf head; /* lines of the answer's head */
+    int status;         /* 0: no whole head yet */
+    bool is_head_too_large;
+
+    /* evidence */
+    unsigned sends;          /* how often libcurl was about to send it */
+    long size_before;        /* CURLINFO_REQUEST_SIZE then: what a proxy was told */
+    curl_off_t uploaded;     /* of the body, at most */
+    unsigned sockets_behind; /* opened after the first send */
+    bool is_resend_refused;
+
+    char error[CURL_ERROR_SIZE]; /* libcurl's own words */
+    char why[CURL_ERROR_SIZE + 64];
+};
+
+/* both want `curl` in scope */
+#define HF_CURL_SET(easy, option, value) ((void)curl->easy_setopt(easy, option, value))
+#define HF_CURL_GET(easy, info, ret)     ((void)curl->easy_getinfo(easy, info, ret))
+
+/* Once per handle: everything that libcurl tells us while it works. */
+void hf_curl_set_callbacks(CURL *easy, struct hf_curl_peer *peer);
+/* Once per fetch: whom it is about; NULL: nobody any more. */
+void hf_curl_set_context(const struct hf_curl *curl, CURL *easy, struct hf_curl_fetch *fetch);
+void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer);
+
+/* What became of it. `why` lives as long as the fetch. */
+struct hf_fetch_end hf_curl_end_of(struct hf_curl_fetch *fetch, CURLcode code);
+
+#endif
