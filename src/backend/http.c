@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fold.h"
-#include "base/strings.h"
 #include "base/url.h"
 #include "wire/sse.h"
 
 enum {
     CONNECT_MS = 10000,
     HEADER_LINE_MAX = 64 * 1024,
+    HEADERS_MAX = 8,         /* that we add to those of every request */
+    HEADER_TEXT_KEPT = 4096, /* from one request to the next */
     MOVES_MAX = 5,
     STILL_MS = 500, /* without a byte, before an answer counts that nothing says is at its end */
 };
@@ -20,9 +21,13 @@ struct hf_distant {
     struct hf_shell *shell;
     struct hf_runtime *runtime;
     struct hf_peer *peer;
-    char *url;      /* of the config, or where that has led */
-    unsigned moves; /* how often */
-    char **headers; /* of the config, "Name: value" */
+    char *url;             /* of the config, or where that has led */
+    unsigned moves;        /* how often */
+    struct hf_buf headers; /* of every request: "Name: value" and a NUL each */
+    size_t headers_count;
+    struct hf_buf header_text; /* of the request that is being made, those of every one included */
+    const char **header_list;  /* the same, and a NULL */
+    size_t header_count, header_cap;
     size_t message_max;
     struct hf_link exchanges;
     struct hf_alarm still; /* looks at the exchanges that have begun to say something */
@@ -347,38 +352,70 @@ static const struct hf_fetch_events fetch_events = {
 
 /* ---- what goes out ---- */
 
-static void add_header(char ***headers, const char *name, struct hf_span value)
+static size_t add_header(struct hf_buf *text, struct hf_span name, struct hf_span value)
 {
-    struct hf_buf line;
-    if (!value.p)
-        return;
-    hf_buf_init(&line, HEADER_LINE_MAX);
-    hf_buf_printf(&line, "%s: ", name);
-    if (hf_buf_try_add(&line, value))
-        hf_strings_add(headers, hf_span_dup(hf_buf_span(&line)));
-    hf_buf_done(&line);
+    if (!value.p || name.n + value.n > HEADER_LINE_MAX)
+        return 0;
+    hf_buf_add(text, name);
+    hf_buf_add(text, HF_SPAN(": "));
+    hf_buf_add(text, value);
+    hf_buf_add_char(text, '\0');
+    return 1;
 }
 
-static char **headers_of(const struct hf_distant *distant,
-                         const struct hf_remote_exchange_request *request)
+/* "Name: value\n" each. */
+static size_t add_lines(struct hf_buf *text, struct hf_span lines)
 {
-    char **headers = hf_strings_copy(distant->headers);
-    add_header(&headers, "Accept-Encoding", HF_SPAN("identity")); /* without it any would do */
+    size_t count = 0;
+    for (; lines.n; count++) {
+        const char *end = memchr(lines.p, '\n', lines.n);
+        const struct hf_span line = { lines.p, (size_t)(end - lines.p) };
+        hf_buf_add(text, line);
+        hf_buf_add_char(text, '\0');
+        lines = hf_span_from(lines, line.n + 1);
+    }
+    return count;
+}
+
+static size_t write_headers(struct hf_buf *text, const struct hf_remote_exchange_request *request)
+{
+    static const struct hf_span accept = { "Accept", 6 };
+    size_t count = 0;
     if (request->kind == HF_EXCHANGE_MESSAGE) {
-        add_header(&headers, "Content-Type", HF_SPAN("application/json"));
-        add_header(&headers, "Accept", HF_SPAN("application/json, text/event-stream"));
+        count += add_header(text, HF_SPAN("Content-Type"), HF_SPAN("application/json"));
+        count += add_header(text, accept, HF_SPAN("application/json, text/event-stream"));
     } else if (request->kind != HF_EXCHANGE_DELETE) {
-        add_header(&headers, "Accept", HF_SPAN("text/event-stream"));
+        count += add_header(text, accept, HF_SPAN("text/event-stream"));
     }
-    for (struct hf_span left = request->headers; left.n;) {
-        const char *end = memchr(left.p, '\n', left.n);
-        hf_strings_add(&headers, hf_span_dup((struct hf_span) { left.p, (size_t)(end - left.p) }));
-        left = hf_span_from(left, (size_t)(end - left.p) + 1);
+    count += add_lines(text, request->headers);
+    count += add_header(text, HF_SPAN("Mcp-Session-Id"), request->session_id);
+    count += add_header(text, HF_SPAN("MCP-Protocol-Version"), request->version);
+    return count + add_header(text, HF_SPAN("Last-Event-ID"), request->last_event_id);
+}
+
+/* Good until the next request, whose headers use the same memory. */
+static const char *const *headers_of(struct hf_distant *distant,
+                                     const struct hf_remote_exchange_request *request)
+{
+    struct hf_buf *text = &distant->header_text;
+    const struct hf_span always = hf_buf_span(&distant->headers);
+    hf_buf_clear(text);
+    hf_buf_shrink(text, HEADER_TEXT_KEPT);
+    text->max = always.n + request->headers.n + HEADERS_MAX * (HEADER_LINE_MAX + 3);
+    hf_buf_add(text, always);
+    distant->header_count = distant->headers_count + write_headers(text, request);
+    if (distant->header_count >= distant->header_cap) {
+        distant->header_cap = distant->header_count + 8;
+        distant->header_list =
+            hf_realloc(distant->header_list, distant->header_cap * sizeof *distant->header_list);
     }
-    add_header(&headers, "Mcp-Session-Id", request->session_id);
-    add_header(&headers, "MCP-Protocol-Version", request->version);
-    add_header(&headers, "Last-Event-ID", request->last_event_id);
-    return headers;
+    const char *at = hf_buf_span(text).p;
+    for (size_t i = 0; i < distant->header_count; i++) {
+        distant->header_list[i] = at;
+        at += strlen(at) + 1;
+    }
+    distant->header_list[distant->header_count] = NULL;
+    return distant->header_list;
 }
 
 void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post)
@@ -400,19 +437,17 @@ void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post
     exchange->may_move = request.may_repeat && !request.endpoint.p && distant->moves < MOVES_MAX;
     hf_buf_init(&exchange->body, distant->message_max);
     hf_remote_exchange_set_shell(post, exchange);
-    char **headers = headers_of(distant, &request);
     char *endpoint = request.endpoint.p ? hf_span_dup(request.endpoint) : NULL;
     const struct hf_fetch_spec spec = {
         .verb = verbs[request.kind],
         .url = endpoint ? endpoint : distant->url,
-        .headers = (const char *const *)headers,
+        .headers = headers_of(distant, &request),
         .body = request.pieces,
         .body_count = request.piece_count,
         .may_repeat = request.may_repeat,
     };
     exchange->fetch = hf_fetch_start(distant->peer, &spec, &fetch_events, exchange);
     hf_free(endpoint);
-    hf_strings_free(headers);
 }
 
 void hf_distant_abort(struct hf_remote_exchange *post)
@@ -430,6 +465,18 @@ void hf_distant_abort(struct hf_remote_exchange *post)
 
 /* ---- coming and going ---- */
 
+static void set_headers(struct hf_distant *distant, const struct hf_server_config *config)
+{
+    struct hf_buf *text = &distant->headers;
+    hf_buf_init(&distant->header_text, HEADER_LINE_MAX);
+    hf_buf_init(text, (config->headers_count + 1) * (HEADER_LINE_MAX + 3));
+    for (size_t i = 0; i < config->headers_count; i++)
+        distant->headers_count += add_header(text, hf_span_of(config->headers[i].key),
+                                             hf_span_of(config->headers[i].value));
+    /* without it any would do */
+    distant->headers_count += add_header(text, HF_SPAN("Accept-Encoding"), HF_SPAN("identity"));
+}
+
 struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
                                     struct hf_runtime *runtime,
                                     const struct hf_server_config *config, size_t message_max)
@@ -441,10 +488,8 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
     distant->shell = shell;
     distant->runtime = runtime;
     distant->url = hf_strdup(config->url);
-    distant->headers = hf_strings_new();
     distant->message_max = message_max;
-    for (size_t i = 0; i < config->headers_count; i++)
-        add_header(&distant->headers, config->headers[i].key, hf_span_of(config->headers[i].value));
+    set_headers(distant, config);
     hf_runtime_set_shell(runtime, distant);
     const struct hf_peer_spec spec = {
         .url = config->url,
@@ -471,7 +516,9 @@ void hf_distant_free(struct hf_distant *distant)
     struct exchange *exchange;
     HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct exchange, link)
         end_exchange(exchange);
-    hf_strings_free(distant->headers);
+    hf_buf_done(&distant->headers);
+    hf_buf_done(&distant->header_text);
+    hf_free(distant->header_list);
     hf_free(distant->url);
     hf_shell_free_later(distant->shell, &distant->flush); /* one of its callbacks may be running */
 }
