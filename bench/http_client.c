@@ -166,6 +166,13 @@ static void print_ratio(const char *what, double ratio, unsigned target)
     printf("\n");
 }
 
+/* They only pass bytes on: what of that is left of us, and what we take for it. */
+static void print_share(const char *relay, const struct cell *its, const struct cell *mine)
+{
+    printf("  beside %-19s %6.2f of its calls/s, %.2f of its CPU per call\n", relay,
+           times_as_fast(mine, its), cpu_of(mine) / cpu_of(its));
+}
+
 /* The fastest of those that speak MCP, at the widest; NULL: none is there. */
 static const struct column *fastest(const struct sheet *sheet)
 {
@@ -192,6 +199,9 @@ static void print_ratios(const struct sheet *sheet, enum far far)
     print_ratio("calls/s", times_as_fast(mine, its), far == STDIO ? 25 : 8);
     print_ratio("less CPU per call", cpu_of(its) / cpu_of(mine), far == STDIO ? 25 : 0);
     print_ratio("less RSS", (double)best->rss_kb / (double)ours->rss_kb, far == STDIO ? 10 : 0);
+    for (enum proxy relay = NGINX; relay <= HAPROXY; relay++)
+        if (sheet->columns[relay].is_there)
+            print_share(proxy_name(relay), &sheet->columns[relay].cells[widest], mine);
     if (rest->is_there)
         print_ratio("calls/s, mcp-hub's REST", times_as_fast(mine, &rest->cells[widest]), 0);
 }
@@ -226,7 +236,8 @@ static int run_one(const struct places *places, char **argv)
         proxy++;
     errno = 0;
     if (proxy == PROXY_COUNT || width < 1 || width > CONNECTIONS_MAX)
-        give_up("PROXY is direct, holdfast, holdfast-sse, supergateway, mcp-proxy or mcp-hub; "
+        give_up("PROXY is direct, nginx, haproxy, holdfast, holdfast-sse, supergateway, mcp-proxy "
+                "or mcp-hub; "
                 "CONNECTIONS 1 to 64");
     struct far_end end;
     struct stand stand;

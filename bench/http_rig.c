@@ -16,9 +16,17 @@ enum { ARGUMENTS_MAX = 16, PATH_SIZE = 1024, START_S = 40, STOP_MS = 10000, TREE
 
 const char *proxy_name(enum proxy proxy)
 {
-    static const char *const names[PROXY_COUNT] = { "direct",      "holdfast", "supergateway",
-                                                    "mcp-proxy",   "mcp-hub",  "mcp-hub-rest",
-                                                    "holdfast-sse" };
+    static const char *const names[PROXY_COUNT] = {
+        [NOTHING] = "direct",
+        [NGINX] = "nginx",
+        [HAPROXY] = "haproxy",
+        [OURS] = "holdfast",
+        [SUPERGATEWAY] = "supergateway",
+        [MCP_PROXY] = "mcp-proxy",
+        [MCP_HUB] = "mcp-hub",
+        [MCP_HUB_REST] = "mcp-hub-rest",
+        [OURS_SSE] = "holdfast-sse",
+    };
     return names[proxy];
 }
 
@@ -173,6 +181,61 @@ static void write_config(const char *path, const struct places *places, const ch
     fclose(file);
 }
 
+/* One worker each, as holdfast is one thread; connections are kept in both directions. */
+static void write_nginx(FILE *file, const struct places *places, unsigned port, unsigned far_port)
+{
+    fprintf(file,
+            "daemon off; master_process off; worker_processes 1; pid %s/nginx.pid;\n"
+            "events { worker_connections 1024; }\n"
+            "http { access_log off; keepalive_requests 1000000000; client_max_body_size 16m;\n",
+            places->scratch);
+    static const char *const rooms[] = { "client_body", "proxy", "fastcgi", "uwsgi", "scgi" };
+    for (unsigned i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        fprintf(file, "%s_temp_path %s/nginx-%s;\n", rooms[i], places->scratch, rooms[i]);
+    fprintf(file,
+            "upstream echo { server 127.0.0.1:%u; keepalive 64; keepalive_requests 1000000000; }\n"
+            "server { listen 127.0.0.1:%u; location / { proxy_pass http://echo;\n"
+            "proxy_http_version 1.1; proxy_set_header Connection \"\"; } } }\n",
+            far_port, port);
+}
+
+static void write_haproxy(FILE *file, unsigned port, unsigned far_port)
+{
+    fprintf(file,
+            "global\n  nbthread 1\n  maxconn 1000\n"
+            "defaults\n  mode http\n  http-reuse always\n  timeout connect 5s\n"
+            "  timeout client 1m\n  timeout server 1m\n"
+            "frontend in\n  bind 127.0.0.1:%u\n  default_backend out\n"
+            "backend out\n  server echo 127.0.0.1:%u\n",
+            port, far_port);
+}
+
+static void write_relay(const char *path, const struct stand *stand, const struct places *places,
+                        unsigned far_port)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        give_up(path);
+    if (stand->proxy == NGINX)
+        write_nginx(file, places, stand->target.port, far_port);
+    else
+        write_haproxy(file, stand->target.port, far_port);
+    fclose(file);
+}
+
+/* Debian has them where only root looks. */
+static bool find_relay(enum proxy proxy, char *ret_path, size_t size)
+{
+    static const char *const folders[] = { "/usr/sbin", "/usr/local/sbin", "/usr/bin",
+                                           "/usr/local/bin" };
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
+        (void)snprintf(ret_path, size, "%s/%s", folders[i], proxy_name(proxy));
+        if (access(ret_path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void fill_words(struct words *words, const struct stand *stand, const struct places *places,
                        enum far far, const struct far_end *end)
 {
@@ -198,7 +261,12 @@ static void fill_words(struct words *words, const struct stand *stand, const str
                    words->node, words->bridge, words->url);
     (void)snprintf(words->config, sizeof words->config, "%s/%s-%d.json", places->scratch,
                    proxy_name(stand->proxy), (int)far);
-    write_config(words->config, places, words->url, far);
+    if (stand->proxy != NGINX && stand->proxy != HAPROXY) {
+        write_config(words->config, places, words->url, far);
+        return;
+    }
+    (void)find_relay(stand->proxy, words->program, sizeof words->program);
+    write_relay(words->config, stand, places, end->port);
 }
 
 /* The last words of mcp-proxy: a command of its own for the server. */
@@ -233,9 +301,12 @@ static void make_command(struct command *command, const struct words *words, enu
                                       "--port",    words->port,    "--",     NULL };
     const char *const mcp_hub[] = { words->node, words->program, "--port", words->port,
                                     "--config",  words->config,  NULL };
+    const char *const nginx[] = { words->program, "-c", words->config, "-e", "stderr", NULL };
+    const char *const haproxy[] = { words->program, "-db", "-f", words->config, NULL };
     const char *const *const lines[PROXY_COUNT] = {
-        [OURS] = ours,           [OURS_SSE] = ours,   [SUPERGATEWAY] = supergateway,
-        [MCP_PROXY] = mcp_proxy, [MCP_HUB] = mcp_hub, [MCP_HUB_REST] = mcp_hub
+        [NGINX] = nginx,         [HAPROXY] = haproxy,      [OURS] = ours,
+        [OURS_SSE] = ours,       [MCP_HUB] = mcp_hub,      [SUPERGATEWAY] = supergateway,
+        [MCP_PROXY] = mcp_proxy, [MCP_HUB_REST] = mcp_hub,
     };
     for (const char *const *word = lines[proxy]; *word; word++)
         add(command, *word);
@@ -263,6 +334,8 @@ bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const stru
 {
     static const struct target doors[PROXY_COUNT] = {
         [NOTHING] = { .path = "/mcp", .tool = "echo" },
+        [NGINX] = { .path = "/mcp", .tool = "echo" },
+        [HAPROXY] = { .path = "/mcp", .tool = "echo" },
         [OURS] = { .path = "/mcp/echo", .tool = "echo" },
         [OURS_SSE] = { .path = "/sse/echo", .tool = "echo", .tongue = OLD_SSE },
         [SUPERGATEWAY] = { .path = "/mcp", .tool = "echo" },
@@ -276,6 +349,13 @@ bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const stru
     struct words words;
     struct command command = { .count = 0 };
     *stand = (struct stand) { .proxy = proxy, .target = doors[proxy] };
+    if ((proxy == NGINX || proxy == HAPROXY) &&
+        (far == STDIO || !find_relay(proxy, log, sizeof log))) {
+        printf("%s is not installed, or cannot serve %s: it is left out (scripts/setup bench "
+               "installs it)\n",
+               proxy_name(proxy), far_name(far));
+        return false;
+    }
     stand->target.port = proxy == NOTHING ? end->port : free_port();
     if (proxy != NOTHING) {
         fill_words(&words, stand, places, far, end);

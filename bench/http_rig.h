@@ -14,7 +14,9 @@
 
 enum proxy {
     NOTHING,
-    OURS,
+    NGINX, /* these two know nothing of MCP: what HTTP -> HTTP costs at least */
+    HAPROXY,
+    OURS, /* from here on those that can also serve a program over stdio */
     SUPERGATEWAY,
     MCP_PROXY,
     MCP_HUB,
