@@ -24,7 +24,9 @@ static void load(void)
 {
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        hf_fail(&failure, "servers with a url need libcurl: install the package libcurl4 (%s)",
+        hf_fail(&failure,
+                "a url with https, a proxy or a name to look up needs libcurl: install the "
+                "package libcurl4 (%s)",
                 dlerror());
         return;
     }

@@ -303,6 +303,33 @@ TEST(what_may_repeat_is_sent_once_more_when_a_used_connection_dies_under_it)
     }
 }
 
+TEST(what_may_repeat_and_cannot_be_sent_again_may_have_arrived_the_first_time)
+{
+    for (int tls = 0; tls < 2; tls++) {
+        struct server s;
+        struct world w;
+        struct got first, second;
+        char url[64];
+        world_open(&w);
+        server_start(&s, second_is_read_and_the_server_gone, tls);
+        struct hf_peer *peer = world_peer(&w, spec_of(&s));
+        snprintf(url, sizeof url, "%s://127.0.0.1:%d/", tls ? "https" : "http", s.port);
+        const struct hf_fetch_spec spec = { .verb = HF_VERB_GET, .url = url, .may_repeat = true };
+        got_init(&first, &w);
+        got_init(&second, &w);
+        go_spec(&first, peer, &spec);
+        wait_over(&first);
+        CHECK(first.is_whole);
+        go_spec(&second, peer, &spec);
+        wait_over(&second);
+        CHECK(second.sent == HF_SENT_WHOLE && second.end_status == 0 && !second.is_whole);
+        got_done(&first);
+        got_done(&second);
+        world_close(&w, &s);
+        CHECK(s.delivered == 2);
+    }
+}
+
 /* --- the connection had died before --- */
 
 static void answer_one_and_close(struct talk *talk)

@@ -3,6 +3,7 @@
  * which answers it does not believe.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -137,6 +138,64 @@ TEST(what_comes_on_an_idle_connection_is_never_taken_for_an_answer)
         }
         world_close(&w, &s);
         CHECK(s.delivered == 2);
+    }
+}
+
+/* In one turn of the loop: first the server does what it does, then a request is made. */
+struct same_turn {
+    struct server *server;
+    struct hf_peer *peer;
+    struct got *got;
+    struct hf_watch *watch;
+};
+
+static void on_same_turn(void *context, unsigned events)
+{
+    struct same_turn *turn = context;
+    (void)events;
+    hf_watch_free(turn->watch);
+    sem_post(&turn->server->go);
+    wait_told_asleep(turn->server);
+    go(turn->got, turn->peer, turn->server, "/", "{}");
+}
+
+static void answer_and_close_when_told(struct talk *talk)
+{
+    if (!talk_read(talk))
+        return;
+    talk_answer(talk, "ok");
+    if (talk->number == 0)
+        sem_wait(&talk->server->go);
+    else
+        (void)talk_is_hung_up(talk);
+    talk_close(talk);
+    server_tell(talk->server);
+}
+
+/* The wait of that turn is over, so only a look at the connection can tell. */
+TEST(a_connection_that_ends_in_the_turn_of_a_request_costs_it_nothing)
+{
+    on_talk *const ways[] = { speak_out_of_turn, answer_and_close_when_told };
+    for (int i = 0; i < 2; i++) {
+        struct server s;
+        struct world w;
+        struct got first = { .world = &w }, second;
+        world_open(&w);
+        server_start(&s, ways[i], false);
+        struct same_turn turn = { &s, world_peer(&w, plain_spec), &second, NULL };
+        fetch_path(&first, turn.peer, &s, "/", "{}");
+        CHECK(first.is_whole);
+        got_init(&second, &w);
+        const int always_ready = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        turn.watch = hf_watch_new(w.loop, always_ready, on_same_turn, &turn);
+        hf_watch_set(turn.watch, HF_READABLE);
+        wait_over(&second);
+        CHECK(second.is_whole && hf_span_is(hf_buf_span(&second.body), "ok"));
+        CHECK(second.sent == HF_SENT_WHOLE && s.connections == 2 && s.delivered == 2);
+        close(always_ready);
+        got_done(&first);
+        got_done(&second);
+        world_close(&w, &s);
     }
 }
 
