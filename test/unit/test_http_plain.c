@@ -3,6 +3,7 @@
  * which answers it does not believe.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -64,6 +65,65 @@ TEST(an_answer_that_cannot_be_read_is_a_failure_and_ends_its_connection)
         }
         world_close(&w, &s);
     }
+}
+
+static struct hf_buf corpus_text;
+static void answer_with_corpus(struct talk *talk)
+{
+    if (talk_read(talk))
+        talk_write_n(talk, hf_buf_span(&corpus_text));
+}
+
+/* The first byte of an input sets the cuts of the fuzz target. */
+static bool read_input(const char *name)
+{
+    char path[512], byte;
+    snprintf(path, sizeof path, "test/fuzz/corpus/response/%s", name);
+    FILE *file = fopen(path, "re");
+    CHECK(file);
+    const bool is_there = name[0] != '.' && file && fread(&byte, 1, 1, file) == 1;
+    hf_buf_clear(&corpus_text);
+    while (is_there && fread(&byte, 1, 1, file) == 1)
+        hf_buf_add_char(&corpus_text, byte);
+    if (file)
+        fclose(file);
+    return is_there;
+}
+
+static void fetch_by(struct got *got, bool is_by_libcurl)
+{
+    struct server s;
+    struct world w;
+    world_open_by(&w, is_by_libcurl);
+    server_start(&s, answer_with_corpus, false);
+    got->world = &w;
+    fetch_path(got, world_peer(&w, plain_spec), &s, "/", "{}");
+    world_close(&w, &s);
+}
+
+TEST(what_our_own_way_reads_libcurl_reads_too_and_in_the_same_way)
+{
+    unsigned inputs = 0, taken = 0;
+    hf_buf_init(&corpus_text, 1 << 20);
+    DIR *corpus = opendir("test/fuzz/corpus/response");
+    REQUIRE(corpus);
+    for (struct dirent *entry; (entry = readdir(corpus));) {
+        struct got ours, theirs;
+        if (!read_input(entry->d_name))
+            continue;
+        fetch_by(&ours, false);
+        fetch_by(&theirs, true);
+        CHECK(ours.sent == HF_SENT_WHOLE && theirs.sent == HF_SENT_WHOLE);
+        CHECK(!ours.is_whole || (theirs.is_whole && ours.end_status == theirs.end_status));
+        CHECK(!ours.is_whole || hf_span_eq(hf_buf_span(&ours.body), hf_buf_span(&theirs.body)));
+        taken += ours.is_whole;
+        inputs++;
+        got_done(&ours);
+        got_done(&theirs);
+    }
+    CHECK(inputs >= 30 && taken >= 10);
+    closedir(corpus);
+    hf_buf_done(&corpus_text);
 }
 
 /* --- connections --- */
