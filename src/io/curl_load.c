@@ -24,10 +24,10 @@ static void load(void)
 {
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        hf_fail(&failure,
-                "a url with https, a proxy or a name to look up needs libcurl: install the "
-                "package libcurl4 (%s)",
-                dlerror());
+        hf_fail(
+            &failure,
+            "a url with https or behind a proxy needs libcurl: install the package libcurl4 (%s)",
+            dlerror());
         return;
     }
 #define FIND(name)                                                                                 \

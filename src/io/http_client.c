@@ -36,6 +36,7 @@ static void free_client_if_unused(struct hf_http_client *client)
     if (!client->is_freed || client->halves > 0)
         return;
     hf_sockets_done(&client->sockets);
+    hf_lookups_free(client->lookups);
     hf_free(client->room);
     hf_free(client);
 }
@@ -79,7 +80,7 @@ static bool may_go_plain(const struct hf_peer *peer, const char *url, const char
                          struct hf_plain_url *ret)
 {
     return !peer->client->is_libcurl_only && !peer->may_be_proxied && hf_plain_url_read(url, ret) &&
-           hf_plain_may_carry(headers);
+           hf_plain_peer_may_ask(peer->plain, ret) && hf_plain_may_carry(headers);
 }
 
 static bool make_curl_half(struct hf_peer *peer, struct hf_err *err)

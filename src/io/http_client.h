@@ -1,10 +1,10 @@
 /*
  * http_client.h - HTTP requests to remote servers, each with proof of how far it got.
  *
- * Plain HTTP to an address or to localhost, without a proxy, is spoken by us (http_plain.c), and
- * everything else by libcurl (http_client_curl.c), which is loaded when it is needed first. Nobody
- * who starts a request has to know which. A request is sent at most once, as soon as one byte may
- * have reached the peer, but for requests that say they may repeat. Redirects are not followed.
+ * Plain HTTP without a proxy is spoken by us (http_plain.c), and everything else by libcurl
+ * (http_client_curl.c), which is loaded when it is needed first. Nobody who starts a request has to
+ * know which. Once a byte of a request may have reached the peer it is not sent again, unless it
+ * says that it may repeat. Redirects are not followed.
  *
  * 1. Events of one fetch come in this order: `sending` at most once, `head` at most once, `bytes`
  *    any number of times, `over` exactly once; none after hf_fetch_abort.

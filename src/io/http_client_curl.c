@@ -1,5 +1,5 @@
 /*
- * http_client_curl.c - requests by libcurl: https, proxies, and names that have to be looked up.
+ * http_client_curl.c - requests by libcurl: https, proxies, and what is odd.
  *
  *   hf_curl_fetch_start --> starting --settle()--> running --libcurl is done, or answered--> over
  *                                                     `--abort--> doomed --settle()--> gone

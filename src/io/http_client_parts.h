@@ -26,6 +26,7 @@ struct hf_http_client {
     bool is_libcurl_only;
     const struct hf_curl *curl; /* NULL until somebody needs it */
     struct hf_sockets sockets;  /* libcurl's */
+    struct hf_lookups *lookups; /* our own way's; NULL until then */
     char *room;                 /* what is read by our own way goes through it; NULL until then */
 };
 /* The half itself has been freed. The client may be gone afterwards. */

@@ -2,8 +2,8 @@
  * http_plain.c - see http_plain.h.
  *
  * Events may start, abort and free anything. So while a peer is busy, a fetch that is aborted loses
- * its connection at once but stays until settle(); after each event its caller asks is_doomed
- * before it touches the fetch's connection, or the peer's lists, again.
+ * its connection at once but stays until hf_plain_leave(); after each event its caller asks
+ * is_doomed before it touches the fetch's connection, or the peer's lists, again.
  */
 #include "io/http_plain.h"
 #include <assert.h>
@@ -77,13 +77,20 @@ static void destroy(struct hf_plain_peer *peer)
     free_all(&peer->spare);
     hf_alarm_set(&peer->begin, 0);
     hf_alarm_set(&peer->expire, 0);
+    hf_plain_name_done(peer);
     hf_cookies_done(&peer->cookies);
     hf_free(peer);
     hf_http_client_lost_half(client);
 }
 
-/* Does what had to wait until the last event returned. The peer may be gone afterwards. */
-static void settle(struct hf_plain_peer *peer)
+void hf_plain_enter(struct hf_plain_peer *peer)
+{
+    assert(!peer->is_busy);
+    peer->is_busy = true;
+}
+
+/* Does what had to wait until the last event returned. */
+void hf_plain_leave(struct hf_plain_peer *peer)
 {
     struct hf_plain_fetch *fetch;
     peer->is_busy = false;
@@ -110,7 +117,7 @@ static void abort_fetch(struct hf_fetch *base)
     hf_unlink(&fetch->link);
     hf_list_push(&fetch->peer->doomed, &fetch->link);
     if (!fetch->peer->is_busy)
-        settle(fetch->peer);
+        hf_plain_leave(fetch->peer);
 }
 
 /* The last of that name. */
@@ -149,6 +156,11 @@ static void finish(struct hf_plain_fetch *fetch, const char *why)
     fetch->is_over = true;
     fetch->events.over(fetch->context, &end);
     recycle(fetch);
+}
+
+void hf_plain_fail(struct hf_plain_fetch *fetch, const char *why)
+{
+    finish(fetch, why);
 }
 
 static void fail_with_errno(struct hf_plain_fetch *fetch, int error)
@@ -230,10 +242,17 @@ static void on_connected(struct hf_plain_fetch *fetch)
     write_out(fetch);
 }
 
-static void connect_to_next(struct hf_plain_fetch *fetch)
+/* One address after the other, and all of them again if one was only silent. */
+static void connect_to_next(struct hf_plain_fetch *fetch, int error)
 {
-    int error = EADDRNOTAVAIL;
-    while (fetch->at_next < fetch->at_count) {
+    for (;;) {
+        if (fetch->at_next == fetch->at_count && fetch->is_silent) {
+            fetch->at_next = 0;
+            fetch->rounds++;
+            fetch->is_silent = false;
+        }
+        if (fetch->at_next == fetch->at_count)
+            break;
         fetch->connection = hf_plain_link_open(fetch, &fetch->at[fetch->at_next++]);
         error = errno;
         if (!fetch->connection)
@@ -242,7 +261,15 @@ static void connect_to_next(struct hf_plain_fetch *fetch)
             on_connected(fetch);
         return;
     }
+    hf_plain_name_fails(fetch);
     fail_with_errno(fetch, error);
+}
+
+void hf_plain_connect(struct hf_plain_fetch *fetch)
+{
+    fetch->at_next = fetch->rounds = 0;
+    fetch->is_silent = false;
+    connect_to_next(fetch, EADDRNOTAVAIL);
 }
 
 static void begin(struct hf_plain_fetch *fetch)
@@ -258,9 +285,9 @@ static void begin(struct hf_plain_fetch *fetch)
         on_connected(fetch);
         return;
     }
-    fetch->at_next = 0;
     fetch->connect_by_ms = hf_loop_now_ms(peer->loop) + peer->connect_ms;
-    connect_to_next(fetch);
+    if (!fetch->is_name || hf_plain_name_ask(fetch))
+        hf_plain_connect(fetch);
 }
 
 static void on_begin(void *context)
@@ -268,7 +295,7 @@ static void on_begin(void *context)
     struct hf_plain_peer *peer = context;
     struct hf_link now;
     struct hf_plain_fetch *fetch;
-    peer->is_busy = true;
+    hf_plain_enter(peer);
     hf_list_move(&now, &peer->starting); /* who starts in an event of these waits for a turn */
     while ((fetch = HF_LIST_FIRST(&now, struct hf_plain_fetch, link))) {
         hf_unlink(&fetch->link);
@@ -279,7 +306,7 @@ static void on_begin(void *context)
         hf_list_push(&peer->running, &fetch->link);
         begin(fetch);
     }
-    settle(peer);
+    hf_plain_leave(peer);
 }
 
 /* ---- reading ---- */
@@ -352,21 +379,19 @@ static void on_connect_result(struct hf_plain_fetch *fetch)
     if (error == 0) {
         link->is_connecting = false;
         hf_alarm_set(&link->patience, 0);
+        hf_plain_name_works(link);
         on_connected(fetch);
         return;
     }
     drop_connection(fetch);
-    if (fetch->at_next < fetch->at_count)
-        connect_to_next(fetch);
-    else
-        fail_with_errno(fetch, error);
+    connect_to_next(fetch, error);
 }
 
 void hf_plain_on_ready(struct hf_plain_link *link, unsigned events)
 {
     struct hf_plain_peer *peer = link->peer;
     struct hf_plain_fetch *fetch = link->fetch;
-    peer->is_busy = true;
+    hf_plain_enter(peer);
     if (link->is_connecting) {
         on_connect_result(fetch);
     } else if (events & HF_READABLE) { /* first, and alone: an error makes it ready for all */
@@ -374,15 +399,23 @@ void hf_plain_on_ready(struct hf_plain_link *link, unsigned events)
     } else {
         write_out(fetch);
     }
-    settle(peer);
+    hf_plain_leave(peer);
 }
 
 void hf_plain_on_impatient(struct hf_plain_link *link)
 {
     struct hf_plain_peer *peer = link->peer;
-    peer->is_busy = true;
-    finish(link->fetch, "connecting took too long");
-    settle(peer);
+    struct hf_plain_fetch *fetch = link->fetch;
+    hf_plain_enter(peer);
+    drop_connection(fetch);
+    if (hf_loop_now_ms(peer->loop) >= fetch->connect_by_ms) {
+        hf_plain_name_fails(fetch);
+        finish(fetch, "connecting took too long");
+    } else {
+        fetch->is_silent = true;
+        connect_to_next(fetch, ETIMEDOUT);
+    }
+    hf_plain_leave(peer);
 }
 
 /* ---- the interface ---- */
@@ -401,6 +434,7 @@ struct hf_plain_peer *hf_plain_peer_new(struct hf_http_client *client, uint32_t 
         hf_link_init(lists[i]);
     hf_alarm_init(&peer->begin, peer->loop, on_begin, peer);
     hf_alarm_init(&peer->expire, peer->loop, hf_plain_expire, peer);
+    hf_plain_name_init(peer);
     if (!client->room)
         client->room = hf_realloc(NULL, HF_PLAIN_ROOM);
     client->halves++;
@@ -422,11 +456,17 @@ void hf_plain_peer_free(struct hf_plain_peer *peer)
     peer->is_busy = true;
     doom_all(&peer->starting);
     doom_all(&peer->running);
+    doom_all(&peer->name.waiting);
     while (!hf_list_empty(&peer->idle))
         hf_plain_link_close(HF_ITEM(peer->idle.next, struct hf_plain_link, link));
     peer->is_freed = true;
     if (!was_busy)
-        settle(peer);
+        hf_plain_leave(peer);
+}
+
+bool hf_plain_peer_may_ask(const struct hf_plain_peer *peer, const struct hf_plain_url *url)
+{
+    return !url->is_name || !peer || !peer->name.text[0] || hf_span_is(url->host, peer->name.text);
 }
 
 static struct hf_plain_fetch *start(struct hf_plain_peer *peer,
@@ -441,7 +481,6 @@ static struct hf_plain_fetch *start(struct hf_plain_peer *peer,
     fetch->context = context;
     fetch->may_repeat = fetch->is_doomed = fetch->is_over = false;
     fetch->why_not = NULL;
-    fetch->at_count = fetch->at_next = 0;
     fetch->written = 0;
     fetch->was_sent_before = fetch->is_unwritable = fetch->has_told_sending = false;
     fetch->has_head = false;
@@ -456,8 +495,15 @@ struct hf_fetch *hf_plain_fetch_start(struct hf_plain_peer *peer, const struct h
 {
     struct hf_plain_fetch *fetch = start(peer, events, context);
     fetch->may_repeat = spec->may_repeat;
-    memcpy(fetch->at, url->at, sizeof fetch->at);
+    memcpy(fetch->at, url->at, url->at_count * sizeof *fetch->at);
     fetch->at_count = url->at_count;
+    fetch->is_name = url->is_name;
+    fetch->port = url->port;
+    assert(url->host.n <= HF_PLAIN_HOST_MAX); /* hf_url_read's bound */
+    memcpy(fetch->host, url->host.p, url->host.n);
+    fetch->host[url->host.n] = '\0';
+    if (url->is_name)
+        memcpy(peer->name.text, fetch->host, url->host.n + 1);
     hf_plain_write_request(fetch, spec, url);
     return &fetch->base;
 }

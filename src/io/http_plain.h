@@ -18,28 +18,21 @@
 #ifndef HF_IO_HTTP_PLAIN_H
 #define HF_IO_HTTP_PLAIN_H
 
-#include <netinet/in.h>
 #include "io/http_client_parts.h"
-
-enum { HF_PLAIN_ADDRESSES = 2 };
-
-union hf_plain_address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
+#include "io/lookup.h"
 
 struct hf_plain_url { /* points into the text that was read */
     struct hf_span host;
     int port;
     struct hf_span target; /* may lack the slash at its front */
     bool is_loopback;
-    union hf_plain_address at[HF_PLAIN_ADDRESSES]; /* to be tried in this order */
+    bool is_name;                          /* it has to be looked up: there are no addresses yet */
+    union hf_address at[HF_ADDRESSES_MAX]; /* to be tried in this order */
     unsigned at_count;
 };
 
-/* False: it is for libcurl: another scheme, a name that has to be looked up, a path that has to be
- * straightened, no URL at all. */
+/* False: it is for libcurl: another scheme, a number that is not written as addresses are, a path
+ * that has to be straightened, no URL at all. */
 HF_MUST_CHECK bool hf_plain_url_read(const char *url, struct hf_plain_url *ret);
 /* False: one of these headers says how the request is framed, and libcurl knows what to do then. */
 HF_MUST_CHECK bool hf_plain_may_carry(const char *const *headers);
@@ -48,6 +41,9 @@ struct hf_plain_peer;
 struct hf_plain_peer *hf_plain_peer_new(struct hf_http_client *client, uint32_t connect_ms,
                                         uint32_t keep_alive_ms);
 void hf_plain_peer_free(struct hf_plain_peer *peer); /* NULL accepted */
+
+/* One name is looked up for a peer, the first that it is asked for. */
+bool hf_plain_peer_may_ask(const struct hf_plain_peer *peer, const struct hf_plain_url *url);
 
 struct hf_fetch *hf_plain_fetch_start(struct hf_plain_peer *peer, const struct hf_fetch_spec *spec,
                                       const struct hf_plain_url *url,

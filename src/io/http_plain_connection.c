@@ -5,7 +5,11 @@
 #include <unistd.h>
 #include "io/http_plain_parts.h"
 
-enum { EARLY_MS = 1000 }; /* who closes so soon after an answer did not wait for another request */
+enum {
+    EARLY_MS = 1000,  /* who closes so soon after an answer did not wait for another request */
+    SILENCE_MS = 250, /* of one address of several before the next is tried (RFC 8305, 5) */
+    ROUNDS_MAX = 6,   /* it doubles with each round of all addresses, so often */
+};
 
 static bool is_early(const struct hf_plain_link *link)
 {
@@ -29,7 +33,7 @@ static void on_impatient(void *context)
     hf_plain_on_impatient(context);
 }
 
-static socklen_t size_of(const union hf_plain_address *at)
+static socklen_t size_of(const union hf_address *at)
 {
     return at->any.sa_family == AF_INET6 ? sizeof at->v6 : sizeof at->v4;
 }
@@ -49,8 +53,16 @@ static void set_options(int fd)
                          sizeof options[i].value);
 }
 
-struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch,
-                                         const union hf_plain_address *at)
+/* Until when one attempt may last: a network that swallows what is sent must not cost the addresses
+ * that work. */
+static uint64_t patience_of(const struct hf_plain_fetch *fetch)
+{
+    const unsigned rounds = fetch->rounds < ROUNDS_MAX ? fetch->rounds : ROUNDS_MAX;
+    const uint64_t next_ms = hf_loop_now_ms(fetch->peer->loop) + ((uint64_t)SILENCE_MS << rounds);
+    return fetch->at_count == 1 || next_ms > fetch->connect_by_ms ? fetch->connect_by_ms : next_ms;
+}
+
+struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch, const union hf_address *at)
 {
     struct hf_plain_peer *peer = fetch->peer;
     const int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -70,12 +82,14 @@ struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch,
     link->fetch = fetch;
     link->fd = fd;
     link->at = *at;
+    memcpy(link->host, fetch->host, sizeof link->host);
+    link->port = fetch->port;
     link->is_connecting = !is_done;
     link->watch = hf_watch_new(peer->loop, fd, on_ready, link);
     hf_watch_set(link->watch, is_done ? HF_READABLE : HF_WRITABLE);
     hf_alarm_init(&link->patience, peer->loop, on_impatient, link);
     if (!is_done)
-        hf_alarm_set(&link->patience, fetch->connect_by_ms);
+        hf_alarm_set(&link->patience, patience_of(fetch));
     return link;
 }
 
@@ -142,10 +156,7 @@ static bool is_alive(const struct hf_plain_link *link)
 
 static bool leads_there(const struct hf_plain_link *link, const struct hf_plain_fetch *fetch)
 {
-    for (unsigned i = 0; i < fetch->at_count; i++)
-        if (memcmp(&link->at, &fetch->at[i], size_of(&fetch->at[i])) == 0)
-            return true;
-    return false;
+    return link->port == fetch->port && strcmp(link->host, fetch->host) == 0;
 }
 
 struct hf_plain_link *hf_plain_link_reuse(struct hf_plain_fetch *fetch)

@@ -8,7 +8,20 @@
 #include "wire/cookies.h"
 #include "wire/http_response.h"
 
-enum { HF_PLAIN_ROOM = 64 * 1024 }; /* for one read */
+enum {
+    HF_PLAIN_ROOM = 64 * 1024, /* for one read */
+    HF_PLAIN_HOST_MAX = 255,
+};
+
+struct hf_plain_name {                     /* of a peer whose host has to be looked up */
+    char text[HF_NAME_MAX + 1];            /* "": none */
+    union hf_address at[HF_ADDRESSES_MAX]; /* without a port; the one that worked last is first */
+    unsigned count;
+    uint64_t good_until_ms;
+    struct hf_lookup *lookup; /* NULL: none is running */
+    struct hf_link waiting;   /* fetches, those that wait longest first */
+    struct hf_alarm patience; /* of the first of them */
+};
 
 struct hf_plain_peer {
     struct hf_http_client *client;
@@ -20,6 +33,7 @@ struct hf_plain_peer {
     unsigned idle_count;
     struct hf_alarm begin;  /* what is starting */
     struct hf_alarm expire; /* what is idle for too long */
+    struct hf_plain_name name;
     struct hf_cookies cookies;
     bool is_busy, is_freed; /* busy: inside an event, or about to be */
     bool closes_early;      /* it closed a connection right after an answer, without a word */
@@ -31,7 +45,9 @@ struct hf_plain_link {   /* a connection */
     struct hf_plain_fetch *fetch; /* NULL: idle */
     int fd;
     struct hf_watch *watch;
-    union hf_plain_address at;
+    char host[HF_PLAIN_HOST_MAX + 1]; /* of the URLs that it serves */
+    int port;
+    union hf_address at;
     bool is_connecting;
     bool was_used; /* it has carried an answer */
     uint64_t idle_since_ms;
@@ -48,13 +64,16 @@ struct hf_plain_fetch {
     bool may_repeat, is_doomed, is_over;
     const char *why_not; /* it cannot even be begun; NULL: it can */
 
-    union hf_plain_address at[HF_PLAIN_ADDRESSES];
+    union hf_address at[HF_ADDRESSES_MAX];
     unsigned at_count, at_next;
-    uint64_t connect_by_ms; /* 0: nobody tried yet */
+    unsigned rounds; /* how often all of them were tried */
+    bool is_silent;  /* one of them said nothing in this round */
+    bool is_name;
+    uint64_t connect_by_ms;
 
     struct hf_buf out; /* the request */
-    /* for the cookies that come back; the longest host is a name below localhost */
-    char host[256];
+    char host[HF_PLAIN_HOST_MAX + 1];
+    int port;
     size_t target_at, target_n; /* in `out` */
     bool is_loopback;
 
@@ -77,13 +96,21 @@ void hf_plain_write_request(struct hf_plain_fetch *fetch, const struct hf_fetch_
 /* What the head of the answer sets. */
 void hf_plain_take_cookies(struct hf_plain_fetch *fetch);
 
+/* ---- http_plain_name.c ---- */
+
+void hf_plain_name_init(struct hf_plain_peer *peer);
+void hf_plain_name_done(struct hf_plain_peer *peer); /* nobody waits any more */
+/* True: it has its addresses. False: it waits for them, and nobody has to do anything. */
+HF_MUST_CHECK bool hf_plain_name_ask(struct hf_plain_fetch *fetch);
+void hf_plain_name_works(struct hf_plain_link *link);   /* this address does */
+void hf_plain_name_fails(struct hf_plain_fetch *fetch); /* none of its addresses does */
+
 /* ---- http_plain_connection.c ---- */
 
 /* One that was used before, and is as alive as can be told now; NULL: none. */
 struct hf_plain_link *hf_plain_link_reuse(struct hf_plain_fetch *fetch);
 /* A new one to that address, connected or connecting; NULL: errno says why. */
-struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch,
-                                         const union hf_plain_address *at);
+struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch, const union hf_address *at);
 void hf_plain_link_keep(struct hf_plain_link *link); /* for the next fetch */
 void hf_plain_link_close(struct hf_plain_link *link);
 void hf_plain_expire(void *peer); /* the alarm of what is idle */
@@ -92,5 +119,13 @@ void hf_plain_expire(void *peer); /* the alarm of what is idle */
 
 void hf_plain_on_ready(struct hf_plain_link *link, unsigned events);
 void hf_plain_on_impatient(struct hf_plain_link *link);
+
+/* ---- and for names that were found ---- */
+
+/* Between these two anything may be freed but the peer. */
+void hf_plain_enter(struct hf_plain_peer *peer);
+void hf_plain_leave(struct hf_plain_peer *peer);     /* the peer may be gone afterwards */
+void hf_plain_connect(struct hf_plain_fetch *fetch); /* it has its addresses */
+void hf_plain_fail(struct hf_plain_fetch *fetch, const char *why);
 
 #endif

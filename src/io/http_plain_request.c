@@ -15,12 +15,18 @@ static bool is_localhost(struct hf_span host)
            (host.n == name.n || host.p[host.n - name.n - 1] == '.');
 }
 
-/* Others take them out before they send it, and so does libcurl. */
+/* "." or "..". Others take them out before they send a path, and so does libcurl. */
 static bool has_dot_segments(struct hf_span target)
 {
-    for (size_t i = 0; i + 1 < target.n && target.p[i] != '?'; i++)
-        if (target.p[i] == '/' && target.p[i + 1] == '.')
+    const char *query = target.n ? memchr(target.p, '?', target.n) : NULL;
+    struct hf_span left = { target.p, query ? (size_t)(query - target.p) : target.n };
+    while (left.n) {
+        const char *slash = memchr(left.p, '/', left.n);
+        const struct hf_span part = { left.p, slash ? (size_t)(slash - left.p) : left.n };
+        if (hf_span_is(part, ".") || hf_span_is(part, ".."))
             return true;
+        left = hf_span_from(left, part.n + 1);
+    }
     return false;
 }
 
@@ -38,6 +44,16 @@ static void add_v6(struct hf_plain_url *url, const struct in6_addr *address)
                                                           .sin6_addr = *address };
 }
 
+/* Not one whose last part begins with a digit: that is a number, and there are many ways to write
+ * one. */
+static bool is_name(struct hf_span host)
+{
+    size_t last = host.n;
+    while (last > 0 && host.p[last - 1] != '.')
+        last--;
+    return last < host.n && host.p[0] != '.' && !(host.p[last] >= '0' && host.p[last] <= '9');
+}
+
 /* Addresses, and the one name that means the same everywhere (RFC 6761). */
 static bool find_addresses(struct hf_plain_url *url)
 {
@@ -48,6 +64,10 @@ static bool find_addresses(struct hf_plain_url *url)
     const struct hf_span host =
         is_v6 ? (struct hf_span) { url->host.p + 1, url->host.n - 2 } : url->host;
     url->at_count = 0;
+    url->is_loopback = false;
+    url->is_name = !is_v6 && !is_localhost(host) && is_name(host);
+    if (url->is_name)
+        return true;
     if (is_localhost(host)) {
         url->is_loopback = true;
         add_v6(url, &in6addr_loopback);
@@ -180,8 +200,6 @@ void hf_plain_write_request(struct hf_plain_fetch *fetch, const struct hf_fetch_
     size_t body_n = 0;
     if (fetch->why_not)
         return;
-    memcpy(fetch->host, url->host.p, url->host.n);
-    fetch->host[url->host.n] = '\0';
     fetch->is_loopback = url->is_loopback;
     for (unsigned i = 0; i < spec->body_count; i++)
         body_n += spec->body[i].n;
