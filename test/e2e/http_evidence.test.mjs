@@ -238,3 +238,26 @@ test('reads_are_sent_again_although_their_answer_was_lost', async (t) => {
   assert.equal(server.count('resources/read'), 2);
   await hf.finish();
 });
+
+/** What could be read in two ways may be another call's answer behind the next balancer. */
+const UNREADABLE = {
+  two_lengths: (json) => `Content-Length: ${json.length}\r\nContent-Length: 2\r\n\r\n${json}`,
+  a_length_beside_chunks: (json) => `Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`,
+  bare_line_feeds: (json) => `Content-Length: ${json.length}\n\n${json}`,
+};
+for (const [name, write] of Object.entries(UNREADABLE)) {
+  test(`an_answer_with_${name}_is_no_answer_and_its_call_unknown`, async (t) => {
+    const server = await httpServer(t);
+    const hf = await connectedTo(t, server, { reconnect: SOON });
+    server.front = (x) => {
+      if (x.message.method !== 'tools/call' || x.message.params.arguments.key !== 'k') return false;
+      const json = JSON.stringify({ jsonrpc: '2.0', id: x.message.id, result: { content: [{ type: 'text', text: 'odd' }] } });
+      return x.socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${write(json)}`), true;
+    };
+    assertOurError(await hf.call('pay', { key: 'k' }), -31002, { dispatched: true, evidence: 'dispatched' });
+    assert.equal(server.delivered('k'), 1);
+    server.front = undefined;
+    assert.equal(textOf(await hf.call('pay', { key: 'next' })), 'paid next');
+    await hf.finish();
+  });
+}
