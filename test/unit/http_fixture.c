@@ -193,11 +193,10 @@ static void *run_acceptor(void *context)
         struct talk *talk = calloc(1, sizeof *talk);
         talk->server = server;
         talk->fd = fd;
-        talk->number = server->connections;
+        /* counted before the thread runs: its client may look at the number once it is answered */
+        talk->number = server->connections++;
         hf_buf_init(&talk->in, 128 << 20);
-        /* counted before the thread runs, so that it can be joined whatever happens */
         pthread_create(&server->talkers[talk->number % FETCHES_MAX], NULL, run_talk, talk);
-        server->connections++;
     }
 }
 
