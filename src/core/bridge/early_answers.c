@@ -1,8 +1,9 @@
-/* early_answers.c - answers that a modern request brought along, before anybody asked.
+/* early_answers.c - answers that a modern request brought along before its server asked.
  *
  * The revision lets a client send `inputResponses` with a first request. A legacy server names no
- * keys for its questions, so an answer is known by its form alone: it is used if exactly one of
- * them fits what the server asks, and every one once. Whatever does not fit is ignored. */
+ * keys for its questions, so an answer is known by its form alone: it is used if it is the only
+ * one that fits what the server asks. Each answer is used once; answers that fit nothing are
+ * ignored. */
 #include "core/bridge/early_answers.h"
 #include "core/call/call.h"
 #include "core/outbox.h"
@@ -27,8 +28,8 @@ static bool fits(enum hf_method_id method, struct hf_span params, struct hf_span
         const struct hf_span required = hf_json_path(
             params, 2, (struct hf_span[]) { HF_SPAN("requestedSchema"), HF_SPAN("required") });
         const struct hf_span action = hf_json_get(answer, HF_SPAN("action"));
-        struct hf_json_iter any =
-            hf_json_iter(required); /* a form that requires nothing fits all */
+        /* any answer would fit a form that requires nothing, so none is taken for it */
+        struct hf_json_iter any = hf_json_iter(required);
         return action.p && hf_json_string_is(action, HF_SPAN("accept")) && hf_json_next(&any) &&
                has_all(content, required);
     }

@@ -1,13 +1,14 @@
 /* legacy_input.c - what a modern server wants to know before it goes on, asked of a legacy client.
  *
- * A modern server asks nobody: it answers `input_required`, and the client sends its request again
- * with the answers. A legacy client is asked in its own way and knows nothing of this; the answers
- * are gathered here and the request goes out again as the continuation of the same call.
+ * A modern server sends no requests: it answers `input_required`, and the client sends its request
+ * again with the answers. A legacy client knows nothing of this and is asked with requests as of a
+ * legacy server; its answers are gathered here, and the request is sent to the server again as the
+ * continuation of the same call.
  *
- * 1. Such a call was sent: whatever keeps it from going on, its client is told to check first.
- * 2. It is asked about only while its server may still take it: a call that is being asked about
- *    never outlives its slot.
- * 3. What the server gives us to keep, and what the client answers, counts as held by the call. */
+ * 1. Such a call has been sent: if it cannot go on, its client is told to check its effect first.
+ * 2. The client is asked only while the server may still take the answers: a call whose client is
+ *    being asked never outlives its slot.
+ * 3. The server's requestState and the client's answers count as bytes held by the call. */
 #include "core/bridge/legacy_input.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
@@ -21,8 +22,8 @@
 #include "core/state/session.h"
 
 enum {
-    ROUNDS_MAX = 32,    /* of one call: a server that never has enough must not go on for ever */
-    QUESTIONS_MAX = 100 /* of one round: more than anybody answers */
+    ROUNDS_MAX = 32,    /* of one call: a server must not ask for ever */
+    QUESTIONS_MAX = 100 /* of one round: nobody answers more */
 };
 
 void hf_input_free(struct hf_input *input)
@@ -66,7 +67,7 @@ void hf_input_drop(struct hf_call *call)
     }
 }
 
-/* It was sent, and cannot be told what it wanted to know. */
+/* The call was sent, and its server cannot be told what it wanted to know. */
 static void give_up(struct hf_call *call, const char *reason, const char *why)
 {
     hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, reason,
@@ -133,7 +134,7 @@ static bool can_be_asked_all(const struct hf_session *session, struct hf_span re
     return true;
 }
 
-/* How many things are asked for; -1: it does not make sense, for each has a key of its own. */
+/* How many questions there are; -1: they are malformed, too many, or two have the same key. */
 static int count_questions(struct hf_span requests)
 {
     int count = 0;
@@ -249,7 +250,7 @@ void hf_input_ask(struct hf_call *call, const struct hf_msg *msg)
     else if (call->session->is_finished && count > 0)
         give_up_finished(call);
     else if (!hf_slot_is_offered(call->slot->machine.state))
-        hf_call_refuse_by_state(call); /* nobody is there to be told the answers */
+        hf_call_refuse_by_state(call); /* there is no server to be told the answers */
     else
         ask_all(call, requests, state);
 }
@@ -281,7 +282,7 @@ bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg)
         give_up(call, "client_refused", "its client answered the question with an error");
         return true;
     }
-    if (!fits(call, 2 * result.n)) { /* it is kept, and then put into the request */
+    if (!fits(call, 2 * result.n)) { /* the answer is kept, and then copied into the request */
         give_up_too_much(call);
         return true;
     }
@@ -315,11 +316,11 @@ void hf_input_refuse_misplaced(struct hf_call *call)
     give_up(call, "speaks_another_era", "has gone back to an older revision since");
 }
 
-/* ---- nobody can go on with it ---- */
+/* ---- a client that can answer nothing any more ---- */
 
 void hf_input_finished(struct hf_session *session)
 {
     const struct hf_question *question;
     while ((question = HF_LIST_FIRST(&session->questions, struct hf_question, link)))
-        give_up_finished(question->call); /* takes its questions with it */
+        give_up_finished(question->call); /* ends all questions of the call */
 }

@@ -40,7 +40,8 @@ void hf_modern_lacks(struct hf_runtime *runtime, struct hf_call *origin,
         hf_call_eras(sole)->lacks = required(method->id, params);
 }
 
-/* -32601 is what its server was told about the question: the call's own method is known to it. */
+/* If the client lacks what the server asked for, a -32601 of the call is the one that the server
+ * was told in answer to its question, and not about the call's own method. */
 static int64_t mapped_code(const struct hf_call *call, int64_t code)
 {
     if (code == -32601 && call->eras->lacks)

@@ -4,11 +4,12 @@
  *
  *   asked ─ 30 ms ─► question out: parked ─ retry ─► answers told ─► next question, or the end
  *
- * 1. A parked call is with its server like any other and has no client side: whoever comes for it
- *    waits in `waiters`, and each of them gets one answer.
- * 2. Nothing that a server asked about is ever sent again, whatever becomes of that server.
- * 3. What is said to one retry of a round is said to all of its retries, until parkMs are over.
- * 4. An ask without a round (not asked yet) exists only while the call has not ended. */
+ * 1. A parked call is with its server like any other and has no client side: retries that come for
+ *    it wait in `waiters`, and each of them gets one answer.
+ * 2. A call in the middle of which its server asked something is never sent again, whatever becomes
+ *    of the server.
+ * 3. All retries of a round get the same answer, until parkMs have passed.
+ * 4. A server request without a round (not asked yet) exists only while the call has not ended. */
 #include "core/bridge/park.h"
 #include <assert.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@
 #include "core/state/runtime.h"
 #include "core/state/session.h"
 
-enum { GATHER_MS = 30 }; /* requests of a server that come this close together are asked at once */
+enum { GATHER_MS = 30 }; /* server requests that come within this time form one round */
 
 static const char not_kept_sentence[] =
     "The call is done, but its result was more than holdfast could keep for another retry. It has "
@@ -57,7 +58,8 @@ static bool has_unasked(const struct hf_park *park)
 
 /* ---- what is kept, and how much of it ---- */
 
-/* Beside the requests themselves: questions, answers and what belongs to them. */
+/* Parked calls may keep a quarter of maxBufferedBytes: questions, answers and their structs, but
+ * not the clients' requests, which count elsewhere. */
 bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes)
 {
     return engine->kept_bytes + bytes <= engine->limits.max_buffered_bytes / 4;
@@ -146,7 +148,7 @@ static struct hf_call *let_go(struct hf_park *park)
     return call;
 }
 
-/* Nobody comes for it any more. */
+/* No client will come for the parked call any more. */
 static void give_up(struct hf_park *park, const char *why)
 {
     struct hf_buf reason = hf_draft();
@@ -166,7 +168,7 @@ void hf_park_rearm(struct hf_park *park)
         hf_timer_set(&engine->timers, &park->timer, is_owed ? 0 : by);
 }
 
-/* ---- saying ---- */
+/* ---- answering retries ---- */
 
 struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying)
 {
@@ -179,7 +181,7 @@ struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_sayi
     };
     if (!saying->rest)
         return hf_answer_failure(engine, HF_ERROR_RESULT_TOO_LARGE, &not_kept, park->form);
-    struct hf_buf draft = hf_draft(); /* what is kept may be forgotten before it is sent */
+    struct hf_buf draft = hf_draft(); /* the kept text may be freed before the answer is sent */
     hf_buf_add(&draft, (struct hf_span) { saying->rest, saying->length });
     return hf_answer_rest(HF_OUTCOME_RELAYED, saying->code, hf_draft_end(engine, &draft));
 }
@@ -233,12 +235,12 @@ void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_
     round->question = (struct hf_saying) { hf_span_dup(hf_buf_span(&rest)), hf_buf_len(&rest), 0 };
     hf_buf_done(&rest);
     hf_park_charge(park, sizeof *round + round->question.length);
-    assert(park->rounds.prev); /* the list was made with its park */
+    assert(park->rounds.prev); /* hf_park_new made the list */
     hf_list_push(&park->rounds, &round->link);
     hf_call_stop_clock(call, true);
     const struct hf_answer question = hf_park_saying(park, &round->question);
     round->was_heard = hf_linked(&call->in_session) || !hf_list_empty(&park->waiters);
-    if (hf_linked(&call->in_session)) { /* the first: from here on it has no client side */
+    if (hf_linked(&call->in_session)) { /* first round: then the call has no client side */
         const struct hf_incoming asked = { .session = session,
                                            .via = call->via,
                                            .id = call->client_id };
@@ -292,8 +294,8 @@ struct hf_span hf_park_response(struct hf_span responses, const struct hf_server
     return response;
 }
 
-/* A server that asks several things at once hears of all of them at once, also of what its client
- * cannot do: an early refusal would end the call before the rest could be asked. */
+/* A server that asks several things at once gets all answers at once, and with them the refusals of
+ * what its client cannot do: an early refusal could end the call before the rest is asked. */
 static void ask_round(struct hf_park *park)
 {
     const struct hf_round *before = hf_park_newest(park);
@@ -399,8 +401,7 @@ void hf_park_leave_server(struct hf_park *park)
     }
 }
 
-/* It goes back to where it was before the last retry came: never sent, and to be asked for again.
- */
+/* The call goes back to where it was before the last retry: not sent, and waiting for a retry. */
 static void lay_aside(struct hf_park *park)
 {
     hf_park_newest(park)->is_answered = false;
@@ -422,7 +423,7 @@ static bool laid_aside(struct hf_call *call, enum hf_error error, const struct h
 static void left(struct hf_call *call)
 {
     struct hf_park *park = call->park;
-    if (call->stage != HF_CALL_JOINED) { /* before its client was told of any question */
+    if (call->stage != HF_CALL_JOINED) { /* the call ended before its client was asked */
         assert(call == park->call && hf_linked(&call->in_session));
         (void)let_go(park);
         forget(park, "the call has ended");
@@ -473,8 +474,8 @@ void hf_parks_drop(struct hf_session *session, const char *why)
     }
 }
 
-/* holdfast stops: what nobody waits for is not waited for, but whoever comes before the end is told
- * the truth. */
+/* holdfast stops: a call that no retry waits for is cancelled, and a retry that still comes before
+ * the end is told so. */
 void hf_parks_stop(struct hf_session *session)
 {
     struct hf_engine *engine = session->engine;
@@ -502,7 +503,7 @@ void hf_parks_stop(struct hf_session *session)
     }
 }
 
-/* ---- what a call is told to do here ---- */
+/* ---- the callbacks of a call that has a park ---- */
 
 static void keeping(struct hf_call *call)
 {

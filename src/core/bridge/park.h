@@ -16,21 +16,21 @@
 struct hf_msg;
 struct hf_server_request;
 
-/* An answer, from behind its id on. */
+/* An answer that is kept: everything that follows the id. */
 struct hf_saying {
-    char *rest; /* NULL: it was too much to be kept */
+    char *rest; /* NULL: the answer was too large to be kept */
     size_t length;
-    int code; /* 0: a result */
+    int code; /* the error code; 0: a result */
 };
 
-/* What a modern client is asked at once, and how it answered. */
+/* What a modern client is asked with one input_required, and whether it has answered. */
 struct hf_round {
     struct hf_link link; /* in park->rounds, oldest first */
     uint32_t number;
     struct hf_saying question;
-    bool was_heard; /* by a client that was there */
+    bool was_heard; /* the question was sent to a client that waited */
     bool is_answered;
-    uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered it */
+    uint8_t digest[HF_SHA256_SIZE]; /* of the inputResponses that answered this round */
 };
 
 /* A modern client's call whose legacy server asked something in the middle of it: the client's
@@ -38,49 +38,57 @@ struct hf_round {
 struct hf_park {
     struct hf_link link; /* in session->parks */
     struct hf_session *session;
-    struct hf_call *call; /* NULL: it has ended, and `end` says how */
+    struct hf_call *call; /* NULL: the call has ended, and `end` is its answer */
     uint64_t number;
     char *server;
     uint64_t generation;
     enum hf_failure_form form;
-    uint8_t bound[HF_SHA256_SIZE]; /* caller, tool and arguments */
-    char *capabilities;            /* of the newest request for it, raw */
+    uint8_t bound[HF_SHA256_SIZE]; /* digest of caller, tool and arguments */
+    char *capabilities;            /* of the client, from its newest request for this call, raw */
     struct hf_link server_requests, rounds;
-    struct hf_link waiters; /* calls that are JOINED */
+    struct hf_link waiters; /* retries (JOINED calls) that wait for what becomes of the call */
     unsigned last_key;
-    bool is_gathering; /* the round to come; the timer says until when */
-    bool is_anew;      /* its server wanted something done before it runs: sent anew after that */
+    bool is_gathering; /* the next round is being collected, until the timer fires */
+    bool is_anew;      /* the server wants something done first (-32042): then sent anew */
     struct hf_saying end;
-    bool was_heard; /* the end, by a retry */
-    size_t kept;    /* bytes of ours in engine->kept_bytes */
+    bool was_heard; /* `end` was sent to a retry */
+    size_t kept;    /* bytes of this park in engine->kept_bytes */
     struct hf_timer timer;
 };
 
 extern const struct hf_bridge_ops hf_bridge_ops;
-void hf_park_stop_asking(struct hf_park *park); /* its call is about to end */
+void hf_park_stop_asking(struct hf_park *park); /* the call is about to end */
+/* Passes a progress notification of the server to the retries that wait. */
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token);
 void hf_park_timer(struct hf_park *park);
-void hf_parks_drop(struct hf_session *session, const char *why); /* nobody can come for them */
+/* Gives up parked calls that no retry waits for: nobody can come for them any more. */
+void hf_parks_drop(struct hf_session *session, const char *why);
+/* holdfast stops: cancels parked calls that no retry waits for. */
 void hf_parks_stop(struct hf_session *session);
 struct hf_park *hf_park_new(struct hf_call *call);
-struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: none yet */
-bool hf_park_is_asked(const struct hf_park *park);           /* and not answered yet */
-/* Its call is with no server from here on; it may outlive the one it was with, and so may those
- * that wait for it. */
+struct hf_round *hf_park_newest(const struct hf_park *park); /* NULL: no round yet */
+bool hf_park_is_asked(const struct hf_park *park);           /* the newest round is not answered */
+/* The call is with no server from here on. The call, and the retries that wait for it, may outlive
+ * the server. */
 void hf_park_leave_server(struct hf_park *park);
+/* Whether so many bytes more may be kept for parked calls. */
 bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes);
 void hf_park_charge(struct hf_park *park, size_t bytes);
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
-void hf_park_gather(struct hf_park *park); /* if there is something to be asked */
-/* One of its asks has ended because nobody came: with the last of them its clock runs on. */
+void hf_park_gather(struct hf_park *park); /* begins the next round, if the server asked more */
+/* A server request that the client was asked ended without an answer. After the last such request
+ * the call's clock (callTimeoutMs) runs on. */
 void hf_park_unanswered(struct hf_park *park);
+/* Lets parkMs begin anew, or stops it while a retry waits for the server. */
 void hf_park_rearm(struct hf_park *park);
-/* Asks: `requests` are the members of inputRequests. */
+/* Asks the client a round of questions; `requests`: the members of inputRequests. */
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
 struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying);
+/* The client's response to this server request; p NULL: there is none. */
 struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *ask);
-/* Tells the server what its client answered in that round. */
+/* Tells the server what the client answered in this round. */
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);
+/* Refuses the server requests that are not answered, or only those not asked yet. */
 void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why);
 
 #endif

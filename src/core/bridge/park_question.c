@@ -1,5 +1,5 @@
-/* park_question.c - which call of a modern client carries a legacy server's question, and what of
- * it may be asked at all. What happens then is in park.c. */
+/* park_question.c - which call of a modern client carries a legacy server's question, and whether
+ * the client may be asked it at all. How it is asked is in park.c. */
 #include "core/bridge/park_question.h"
 #include "core/bridge/early_answers.h"
 #include "core/bridge/modern_answer.h"
@@ -29,8 +29,9 @@ static struct hf_span capabilities_of(const struct hf_call *call)
     return call->park ? hf_span_of(call->park->capabilities) : call->eras->capabilities;
 }
 
-/* How well a call can carry it: a server waits in a call whose client is being asked already, so it
- * is rather about another; then one that may be asked this; then the newest. */
+/* Whether a call is the likelier one for a question. First: a call whose client is not being asked
+ * already, because the server waits in those. Then: one whose client can be asked this. Then: the
+ * newest. */
 static bool is_better(const struct hf_call *call, const struct hf_call *than,
                       enum hf_method_id method, struct hf_span params)
 {
@@ -59,7 +60,7 @@ static struct hf_call *carrier_of(const struct hf_runtime *runtime, struct hf_ca
     return best;
 }
 
-/* Whether that client is to be asked in the modern way: within a request of its own, or never. */
+/* Whether the client can be asked only in the modern way, in answer to a request of its own. */
 static bool is_for_modern(const struct hf_runtime *runtime, const struct hf_call *origin,
                           const struct hf_session *session)
 {
@@ -106,7 +107,7 @@ static void add_ask(struct hf_call *call, const struct hf_method *method, const 
     hf_link_init(&ask->in_session);
     hf_timer_init(&ask->timer, HF_TIMER_SERVER_REQUEST, ask);
     ask->since_ms = call->engine->now_ms;
-    if (hf_park_is_asked(park)) /* else its time begins when it is asked, in a moment */
+    if (hf_park_is_asked(park)) /* else askMs begin when the client is asked, within GATHER_MS */
         hf_server_request_arm(ask);
     hf_list_push(&park->server_requests, &ask->in_park);
     hf_list_push(&call->runtime->server_requests, &ask->in_runtime);
@@ -114,8 +115,8 @@ static void add_ask(struct hf_call *call, const struct hf_method *method, const 
     hf_park_gather(park);
 }
 
-/* Nothing else of that client is with the server but calls in which it waits for answers: the
- * question can hardly be about another one. */
+/* Whether every other call of this client at the server waits for answers already: then a question
+ * can hardly be about another call. */
 static bool is_alone(const struct hf_call *call)
 {
     const struct hf_call *other;
@@ -157,7 +158,7 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
 
 /* ---- a server that wants something done before it runs the call at all ---- */
 
-/* What the server wants done, or p NULL: nothing that can be asked for. */
+/* The elicitations of a -32042; p NULL: the answer is another one, or has none. */
 static struct hf_span urls_wanted(const struct hf_msg *msg)
 {
     static const int url_elicitation_required = -32042;

@@ -1,8 +1,8 @@
-/* retry.c - a modern client comes back with a requestState: the call it continues is found, its
- * server gets the answers, and the client waits for what becomes of it (park.c).
+/* retry.c - a modern client comes back with a requestState: the parked call is found, its server
+ * gets the answers, and the client waits for what becomes of the call (park.c).
  *
- * A retry is never a new call. What cannot be matched with a parked call is refused, or goes to a
- * modern server, whose state it may be; a legacy server never sees it. */
+ * A retry is never a new call. A retry that fits no parked call is refused, or goes to a modern
+ * server, which may have given the requestState; a legacy server never gets a requestState. */
 #include "core/bridge/retry.h"
 #include <assert.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@
 #include "core/state/runtime.h"
 #include "core/state/session.h"
 
-enum { STATE_MAX = 512 }; /* ours are shorter */
+enum { STATE_MAX = 512 }; /* bytes; a requestState of ours is shorter */
 
-/* ---- what a state is bound to ---- */
+/* ---- what a requestState is bound to ---- */
 
 static void feed(struct hf_sha256 *hash, struct hf_span part)
 {
     char length[32];
-    char *line = hf_span_dup(part); /* calls are kept on one line: the same text, both times */
+    char *line = hf_span_dup(part); /* on one line, as the text of the parked call is kept */
     (void)snprintf(length, sizeof length, "%zu:", part.n);
     hf_msg_to_one_line(line, part.n);
     hf_sha256_feed(hash, hf_span_of(length));
@@ -51,7 +51,7 @@ void hf_park_bind(const struct hf_session *session, const struct hf_method *meth
     hf_sha256_end(&hash, ret_bound);
 }
 
-/* False: the request carries none. */
+/* False: the request carries no requestState. */
 static bool read_state(const struct hf_incoming *in, enum hf_seal_verdict *ret_verdict,
                        struct hf_seal *ret_seal)
 {
@@ -73,7 +73,7 @@ static bool read_state(const struct hf_incoming *in, enum hf_seal_verdict *ret_v
     return true;
 }
 
-/* ---- a state that is not good ---- */
+/* ---- a requestState that continues no parked call ---- */
 
 enum hf_retry_state hf_retry_state(const struct hf_incoming *in, const struct hf_server *server)
 {
@@ -115,7 +115,7 @@ void hf_retry_refuse_misplaced(struct hf_call *call)
                                          HF_SPAN("")));
 }
 
-/* ---- a good one ---- */
+/* ---- a requestState that continues a parked call ---- */
 
 static struct hf_park *park_of(const struct hf_session *session, uint64_t number)
 {
@@ -156,10 +156,10 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
     return found;
 }
 
-/* It is never sent: it hears what becomes of the parked call. */
+/* A retry is never sent to a server: it is answered with what becomes of the parked call. */
 static const struct hf_call_owner waiter_owner = { .purpose = HF_FOR_CLIENT };
 
-/* False: it cannot be, and the client was told. */
+/* Lets the retry wait for the parked call; false: it cannot, and the client was told. */
 static bool join(struct hf_park *park, const struct hf_incoming *in)
 {
     const struct hf_msg *msg = in->msg;
@@ -179,8 +179,8 @@ static bool join(struct hf_park *park, const struct hf_incoming *in)
     return true;
 }
 
-/* The server wanted something done before it ran the call: that is over, and it is sent to it now.
- * False: it cannot be, and the client was told. */
+/* The server wanted something done before it runs the call. That is done, and the call needs a slot
+ * to be sent to. False: there is none, and the client was told. */
 static bool find_place(struct hf_park *park, const struct hf_incoming *in)
 {
     struct hf_session *session = park->session;
@@ -213,7 +213,7 @@ static void go_on(struct hf_park *park, struct hf_round *round, const struct hf_
         hf_park_tell(park, round->number, responses);
         if (is_aside) {
             hf_park_rearm(park);
-            hf_call_continue(park->call); /* may answer, and lay it aside again */
+            hf_call_continue(park->call); /* may answer the retry and lay the call aside again */
             return;
         }
         hf_call_stop_clock(park->call, false);
@@ -257,7 +257,7 @@ static void take_retry(struct hf_park *park, struct hf_round *round, const struc
     round->is_answered = true;
     hf_park_tell(park, round->number, responses);
     bool *was_heard = next ? &next->was_heard : &park->was_heard;
-    if (is_first || !*was_heard) /* what it hears now is kept for its re-sends */
+    if (is_first || !*was_heard) /* keep this answer parkMs for further retries */
         hf_park_rearm(park);
     *was_heard = true;
     hf_reply(in, hf_park_saying(park, next ? &next->question : &park->end));

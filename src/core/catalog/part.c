@@ -37,7 +37,7 @@ static bool add_item(struct hf_part *part, struct hf_span raw)
 {
     const struct hf_span name = hf_json_get(raw, hf_part_traits(part->id)->key);
     if (hf_json_type(name) != HF_JSON_STRING)
-        return true; /* nameless: nobody could use it, and it must not cost the others */
+        return true; /* no client could use an item without a name; the others stay usable */
     const char *fault = part->checks_headers && part->id == HF_PART_TOOLS
                             ? hf_mcp_schema_fault(hf_json_get(raw, HF_SPAN("inputSchema")))
                             : NULL;
@@ -91,12 +91,12 @@ enum hf_page hf_part_add_page(struct hf_part *part, struct hf_span result,
     return HF_PAGE_MORE;
 }
 
-/* Names are the same by what they mean, however they are written, and so is this. */
+/* Names are hashed unescaped, so that two JSON spellings of the same name have the same hash. */
 static uint64_t hash_of(const struct hf_part *part, struct hf_span raw_name, struct hf_buf *scratch)
 {
     hf_buf_clear(scratch);
     if (!hf_json_unescape(raw_name, scratch))
-        hf_buf_clear(scratch); /* not a string: as the empty one, from which comparing tells it */
+        hf_buf_clear(scratch); /* no valid string: hashed as "", and told apart when compared */
     return hf_map_hash(&part->by_name, 0, hf_buf_span(scratch));
 }
 

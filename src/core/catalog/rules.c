@@ -49,7 +49,7 @@ void hf_rules_done(struct hf_rule_set *rules)
     *rules = (struct hf_rule_set) { 0 };
 }
 
-/* No list at all is another rule than an empty one. */
+/* No list and an empty list differ: no `allow` allows every name, an empty one allows none. */
 static bool same_globs(char *const *a, char *const *b)
 {
     return (a == NULL) == (b == NULL) && hf_strings_same(a, b);

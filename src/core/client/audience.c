@@ -1,6 +1,5 @@
-/* audience.c - clients that come in through the same door: for all servers or for one, under the
- * same policy. They are shown the same lists (view.c) and told of the same changes
- * (subscription/list_changes.c). */
+/* audience.c - clients of the same endpoint (all servers, or one) under the same policy. They are
+ * shown the same lists (view.c) and told of the same changes (subscription/list_changes.c). */
 #include "core/client/audience.h"
 #include "core/client/log_level.h"
 #include "core/client/policy.h"
@@ -44,7 +43,7 @@ void hf_audience_join(struct hf_session *session)
         if (door->only == session->only && door->policy == session->policy)
             found = door;
         else if (hf_list_empty(&door->members) && door->policy && door->policy->refs == 1)
-            free_door(door); /* a token that is gone since its last client left */
+            free_door(door); /* only this audience still has the policy: its token is gone */
     }
     session->audience = found ? found : new_door(engine, session->only, session->policy);
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
@@ -62,7 +61,7 @@ void hf_audience_leave(struct hf_session *session)
     hf_unlink(&session->in_audience);
     hf_unlink(&session->in_greeted);
     session->audience = NULL;
-    /* of its policy only this session, which is going, and the door itself may be left */
+    /* 2: the session that is leaving and the audience itself have the policy, and nobody else */
     const bool is_of_no_use =
         (door->only && door->only->is_forgotten) || (door->policy && door->policy->refs <= 2);
     if (hf_list_empty(&door->members) && is_of_no_use)
@@ -95,7 +94,7 @@ bool hf_audience_sees(const struct hf_audience *door, const struct hf_server *se
            hf_policy_allows_server(door->policy, server->name);
 }
 
-/* ---- what its clients have in common ---- */
+/* ---- questions about a server's clients ---- */
 
 struct hf_session *hf_audiences_sole_client(const struct hf_server *server)
 {

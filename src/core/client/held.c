@@ -1,9 +1,9 @@
 /* held.c - initialize and lists that wait until a server has said what it offers.
  *
- * A held call waits for one server at a time, in that server's list, until that server has been
- * listed or cannot be soon; then for the next such server, and is answered when there is none, or
- * after listWaitMs with what is there. Only servers that were never listed are looked at
- * (engine->unlisted). */
+ * A held call waits in the list of one server (server->held) until that server has been listed or
+ * cannot be listed soon, and then for the next such server. It is answered when no such server is
+ * left, or after listWaitMs with what is known by then. Only servers that were never listed are
+ * looked at (engine->unlisted). */
 #include "core/client/held.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
@@ -21,7 +21,7 @@
 static void answer_now(struct hf_call *call);
 static const struct hf_call_owner owner = { .purpose = HF_FOR_CLIENT, .timed_out = answer_now };
 
-/* ---- who is waited for ---- */
+/* ---- which servers a held call waits for ---- */
 
 static bool is_listing_first(const struct hf_slot *slot, enum hf_part_id part)
 {
@@ -29,7 +29,7 @@ static bool is_listing_first(const struct hf_slot *slot, enum hf_part_id part)
            !slot->server->parts[part];
 }
 
-/* Whether some part of it may still be listed for the first time. */
+/* Whether some part of this server may still be listed for the first time. */
 static bool is_unlisted(const struct hf_server *server)
 {
     if (!server->backoff.was_connected)
@@ -43,7 +43,7 @@ static bool is_unlisted(const struct hf_server *server)
     return false;
 }
 
-/* Whether this server may still say, soon, what it was never known to offer. */
+/* Whether this server may soon list this part for the first time. */
 static bool is_pending(const struct hf_session *session, const struct hf_server *server,
                        enum hf_part_id part)
 {
@@ -60,7 +60,7 @@ static bool is_pending(const struct hf_session *session, const struct hf_server 
            (state == HF_SLOT_CONNECTING || state == HF_SLOT_RECONNECTING);
 }
 
-/* An introduction needs no list, only what the server said of itself. */
+/* initialize and server/discover need no list, only what an only server said when greeted. */
 static bool waits_for(const struct hf_call *call, const struct hf_server *server)
 {
     const struct hf_session *session = call->session;
@@ -87,7 +87,7 @@ static struct hf_server *pending_for(const struct hf_call *call)
     return NULL;
 }
 
-/* Resting servers that nobody has seen yet are started, all of them at once. */
+/* Servers that are not running and were never connected are started, all of them at once. */
 static void wake_unlisted(struct hf_session *session, enum hf_part_id part)
 {
     struct hf_server *server;
@@ -112,7 +112,7 @@ static uint32_t list_wait_ms(const struct hf_session *session)
     return longest;
 }
 
-/* ---- answered ---- */
+/* ---- answering ---- */
 
 struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum hf_part_id part,
                                 struct hf_span cursor)
@@ -169,7 +169,7 @@ void hf_held_review(struct hf_server *server)
         hf_unlink(&server->in_unlisted);
     else if (!hf_linked(&server->in_unlisted))
         hf_list_push(&server->engine->unlisted, &server->in_unlisted);
-    struct hf_link held; /* whoever still waits for it is put back */
+    struct hf_link held; /* a call that still waits for this server is put back */
     hf_list_move(&held, &server->held);
     while (!hf_list_empty(&held)) {
         struct hf_call *call = HF_LIST_FIRST(&held, struct hf_call, link);

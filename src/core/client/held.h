@@ -12,7 +12,8 @@ struct hf_server;
 struct hf_session;
 
 void hf_held_take(const struct hf_incoming *in, enum hf_part_id part);
-void hf_held_review(struct hf_server *server); /* whoever waits for that server */
+/* Answers, or lets wait for another server, the calls that waited for this one. */
+void hf_held_review(struct hf_server *server);
 struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum hf_part_id part,
                                 struct hf_span cursor);
 

@@ -1,5 +1,5 @@
-/* initialize.c - how clients are received: their initialize taken, and answered with what is known.
- */
+/* initialize.c - how a client's initialize is taken, and answered with what is known of its
+ * servers. */
 #include "core/client/initialize.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
@@ -48,7 +48,8 @@ static bool names_a_list(struct hf_span key)
            hf_json_key_is(key, HF_SPAN("resources"));
 }
 
-/* The server's capabilities as they are, except that list_changed comes from us. */
+/* The server's capabilities as they are, except that listChanged is always true: holdfast itself
+ * tells clients of changed lists. */
 void hf_initialize_add_capabilities(struct hf_buf *out, struct hf_span capabilities)
 {
     hf_buf_add_char(out, '{');
@@ -75,8 +76,8 @@ static bool is_modern_server(const struct hf_server *server)
     return runtime && runtime->is_modern;
 }
 
-/* One of its own is heard as soon as it has said it: until the client answers that, it tells
- * nothing else. */
+/* A runtime of the client's own waits for the client's `initialized` before it is listed and
+ * installed, so its initialize result is taken from the attempt that is under way. */
 struct hf_span hf_initialize_server_result(const struct hf_session *session)
 {
     const struct hf_server *server = session->only;
@@ -86,8 +87,8 @@ struct hf_span hf_initialize_server_result(const struct hf_session *session)
     return hf_span_of(slot->attempt->greeting);
 }
 
-/* What the server said of itself. It may be shared, and was greeted with our version then: the
- * client gets its own. */
+/* The server's initialize result. A shared server agreed on its protocol version with holdfast: the
+ * client is told the version that fits its own initialize. */
 static void add_server_greeting(struct hf_buf *out, const struct hf_session *session,
                                 struct hf_span greeting)
 {
@@ -113,7 +114,8 @@ static struct hf_span instructions_of(const struct hf_server *server)
                             : (struct hf_span) { NULL, 0 };
 }
 
-/* Those of one server as they are; of all known by now, each under its server's name. */
+/* The instructions of an only server as they are; of several servers, those that are known by now,
+ * each under its server's name. */
 void hf_initialize_add_instructions(struct hf_buf *out, const struct hf_session *session)
 {
     if (session->only) {
@@ -161,7 +163,7 @@ struct hf_span hf_initialize_result(struct hf_session *session)
         hf_buf_add_char(&result, '}');
     }
     hf_audience_greeted(session);
-    if (session->has_initialized) /* it did not wait for this */
+    if (session->has_initialized) /* the client did not wait for this result */
         hf_initialize_review_roots(session->engine);
     return hf_draft_end(session->engine, &result);
 }
@@ -180,7 +182,7 @@ void hf_initialize_params(struct hf_session *session, struct hf_span params)
     if (!server || !server->is_clients_own)
         return;
     struct hf_slot *slot = hf_server_slot(server);
-    if (!slot) /* removed */
+    if (!slot) /* the server was removed */
         return;
     hf_slot_set_owner(slot, session);
     if (slot->attempt)
@@ -194,8 +196,8 @@ static bool offers_roots(const struct hf_session *session)
                                   (struct hf_span) { NULL, 0 });
 }
 
-/* A server asks for the roots once and then waits to be told that they changed: if it asked while
- * nobody could answer, or asked another client, it must be told. */
+/* A server asks for the roots once and then waits to be told that they changed. If it asked while
+ * no client could answer, or was answered by another client, it must be told. */
 static void tell_of_roots(struct hf_runtime *runtime, const struct hf_session *client)
 {
     if (!runtime || runtime->machine.state < HF_RUNTIME_LISTING || runtime->is_modern ||
@@ -249,8 +251,8 @@ void hf_initialize_stranger(struct hf_session *session)
     hf_audience_greeted(session);
 }
 
-/* The server of `run` is greeted with its one client's own words, which a modern client says with
- * every request. */
+/* The server of `holdfast run` gets the initialize params of its one client. A modern client sends
+ * no initialize, but the same facts with every request. */
 void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg)
 {
     if (session->hello || !session->only || !session->only->is_clients_own)

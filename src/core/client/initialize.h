@@ -1,4 +1,4 @@
-/* initialize.h - how clients are received. */
+/* initialize.h - how a client's initialize is taken and answered. */
 #ifndef HF_CORE_CLIENT_INITIALIZE_H
 #define HF_CORE_CLIENT_INITIALIZE_H
 
@@ -9,16 +9,20 @@ struct hf_engine;
 struct hf_msg;
 struct hf_session;
 
-void hf_initialize_confirmed(struct hf_session *session); /* it said so, or went on without */
-/* What its only server said of itself, also just now; p NULL: nothing yet. */
+/* The client sent `initialized`, or went on to another request without it. */
+void hf_initialize_confirmed(struct hf_session *session);
+/* What the session's only server answered to initialize; p NULL: nothing yet, or the session has
+ * several servers. */
 struct hf_span hf_initialize_server_result(const struct hf_session *session);
-/* The one client that can be asked for its roots may be another: servers hear of it. */
+/* Tells shared servers that the roots changed, if their only client is another one than before. */
 void hf_initialize_review_roots(struct hf_engine *engine);
-void hf_initialize_params(struct hf_session *session,
-                          struct hf_span params); /* of its initialize */
-/* One that does not introduce itself is served as one that can do nothing special. */
+/* Keeps the params of the client's initialize. */
+void hf_initialize_params(struct hf_session *session, struct hf_span params);
+/* A legacy client that sends no initialize is served as one without capabilities. */
 void hf_initialize_stranger(struct hf_session *session);
-struct hf_span hf_initialize_result(struct hf_session *session); /* of its initialize */
+/* The result for the client's initialize; from here on the client counts as greeted. */
+struct hf_span hf_initialize_result(struct hf_session *session);
+/* Takes the client's introduction from the `_meta` of a modern request, for a server of its own. */
 void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg);
 void hf_initialize_add_capabilities(struct hf_buf *out, struct hf_span capabilities);
 void hf_initialize_add_instructions(struct hf_buf *out, const struct hf_session *session);

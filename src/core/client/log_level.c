@@ -1,5 +1,5 @@
-/* log_level.c - the log level that clients set, and what servers are told of it: where clients
- * share a server, the lowest of theirs. */
+/* log_level.c - the log level that clients set, and what servers are told of it: a server that
+ * several clients share is told the lowest of their levels. */
 #include "core/client/log_level.h"
 #include "core/call/call.h"
 #include "core/client/audience.h"

@@ -1,5 +1,5 @@
 /* modern.c - requests that carry their own introduction (2026-07-28): checked, and answered where
- * we are the server ourselves. */
+ * holdfast itself is the server. */
 #include "core/client/modern.h"
 #include "core/call/answer.h"
 #include "core/call/send.h"
@@ -13,7 +13,7 @@
 #include "core/state/incoming.h"
 #include "core/state/session.h"
 
-/* What we say of our lists: list_changed tells of a change at once, to whoever listens. */
+/* The ttlMs of our lists. A client that listens is told of a change at once by list_changed. */
 enum { LIST_TTL_MS = 5000 };
 
 static const char our_info[] = "{\"name\":\"holdfast\",\"version\":\"" HF_VERSION "\"}";
@@ -44,7 +44,7 @@ static void refuse_version(const struct hf_incoming *in, struct hf_span version)
     hf_buf_done(&data);
 }
 
-/* What the revision has no more; whoever sends it speaks two at once. */
+/* Methods of the older revisions that the modern one has removed. */
 static bool is_removed(enum hf_method_id method)
 {
     return method == HF_METHOD_INITIALIZE || method == HF_METHOD_PING ||
@@ -95,11 +95,12 @@ void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session)
     hf_buf_add(out, info_of(session));
 }
 
-/* The members that every result of ours has for a modern client; no brace, no comma behind. */
+/* The members that each result of holdfast's own has for a modern client; no brace, no comma
+ * behind. */
 static void add_dress(struct hf_buf *out, const struct hf_session *session, bool is_cacheable)
 {
     hf_buf_add_str(out, "\"resultType\":\"complete\"");
-    if (is_cacheable) /* with a policy of its own, a list is not for everybody */
+    if (is_cacheable) /* a list that a policy has filtered is not for other clients */
         hf_buf_printf(out, ",\"ttlMs\":%d,\"cacheScope\":\"%s\"", LIST_TTL_MS,
                       session->policy ? "private" : "public");
     hf_buf_add_str(out, ",\"_meta\":{");
@@ -119,7 +120,8 @@ struct hf_span hf_modern_dressed(struct hf_session *session, struct hf_span resu
     return hf_draft_end(session->engine, &draft);
 }
 
-/* Extensions of all servers behind this door, the first that has one deciding how it looks. */
+/* The extensions of all servers that the session may use; if several have the same one, it is
+ * shown as the first of them has it. */
 static void add_extensions(struct hf_buf *out, const struct hf_session *session)
 {
     struct hf_buf all = hf_draft();

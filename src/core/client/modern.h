@@ -9,15 +9,16 @@ struct hf_buf;
 struct hf_incoming;
 struct hf_session;
 
-/* Answers to a request that has not become a call. */
+/* Answers a request that has not become a call. */
 void hf_reply_result(const struct hf_incoming *in, struct hf_span result);
-/* Refuses what is wrong with its introduction, and says whether it did. */
+/* Refuses a request whose `_meta` (version, capabilities) or method is wrong; true: it did. */
 bool hf_modern_refuse_wrong(const struct hf_incoming *in);
+/* The result for server/discover; good until hf_engine_collect. */
 struct hf_span hf_modern_discover_result(struct hf_session *session);
-/* A result of ours as a modern client expects it; good until collect. */
+/* A result of holdfast's own as a modern client expects it; good until hf_engine_collect. */
 struct hf_span hf_modern_dressed(struct hf_session *session, struct hf_span result,
                                  bool is_cacheable);
-/* Who answers, for the `_meta` of a result; no comma. */
+/* Adds serverInfo as a member of a result's `_meta`; no comma before or behind. */
 void hf_modern_add_info(struct hf_buf *out, const struct hf_session *session);
 
 #endif

@@ -1,4 +1,5 @@
-/* policy.c - what a client may see and use, by its token. Decided before anything waits. */
+/* policy.c - what a client may see and use, by its token. This is decided before a call waits for
+ * its server. */
 #include "core/client/policy.h"
 #include "base/glob.h"
 #include "base/strings.h"

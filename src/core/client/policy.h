@@ -9,10 +9,11 @@ struct hf_server;
 
 struct hf_policy {
     unsigned refs;
-    char **servers, **allow, **deny; /* NULL: everything, everything, nothing */
+    char **servers, **allow, **deny; /* globs; NULL: all servers, all names, no name */
 };
 
+/* `own_name`: the server's own name of a tool or prompt, as plain text and not as JSON. */
 bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,
-                      struct hf_span own_name); /* plain */
+                      struct hf_span own_name);
 
 #endif

@@ -1,5 +1,4 @@
-/* session.c - facts of one client: what it may use, how failures are told to it, and what it makes
- * us remember. */
+/* session.c - facts of one client: how failures are told to it. */
 #include "core/client/session.h"
 #include "core/engine.h"
 #include "core/settings.h"

@@ -7,7 +7,7 @@
 #include "core/state/server.h"
 #include "core/state/session.h"
 
-/* Whether its endpoint and its policy let it. */
+/* Whether the session's endpoint and policy let it use this server. */
 static inline bool hf_session_uses(const struct hf_session *session, const struct hf_server *server)
 {
     return (!session->only || session->only == server) &&

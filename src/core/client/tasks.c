@@ -1,9 +1,10 @@
-/* tasks.c - which server made which task, so that whoever asks for it later finds that server.
+/* tasks.c - which server made which task, so that a client's later requests for a task
+ * go to its server.
  *
  * Task ids are the servers' own and pass unchanged, in both forms: 2025-11-25 (a result with a
- * "task") and the extension of 2026-07-28 (a result whose resultType is "task"). Remembered is the
- * server and never a runtime, so a reconnect changes nothing. The least lately used are forgotten.
- */
+ * "task") and the extension of 2026-07-28 (a result whose resultType is "task"). What is
+ * remembered is the server and never a runtime, so a reconnect changes nothing. The least recently
+ * used tasks are forgotten. */
 #include "core/client/tasks.h"
 #include "core/call/send.h"
 #include "core/client/session.h"
@@ -15,21 +16,21 @@
 
 enum {
     TASKS_MAX = 10000,
-    ID_MAX = 256, /* bytes; a longer one is not remembered */
+    ID_MAX = 256, /* bytes; a task with a longer id is not remembered */
 };
 
 struct task {
     struct hf_map_node in_map;
     struct hf_link by_use;
     struct hf_link in_session;  /* in session->tasks */
-    struct hf_session *session; /* that it was made for; NULL: it has left */
+    struct hf_session *session; /* whose call made the task; NULL: that client has left */
     struct hf_server *server;
     char *id; /* JSON string in our own spelling */
 };
 
 struct hf_tasks {
     struct hf_map by_id;
-    struct hf_link by_use; /* the oldest first */
+    struct hf_link by_use; /* the least recently used first */
 };
 
 static struct hf_tasks *tasks_of(struct hf_engine *engine)
@@ -113,7 +114,8 @@ struct hf_server *hf_task_server(struct hf_session *session, struct hf_span raw_
     {
         if (strcmp(task->id, id) != 0 || !hf_session_uses(session, task->server))
             continue;
-        /* two servers may have made the same: its own counts, else the newest, which comes last */
+        /* Two servers may use the same id: the task that this session made counts, else the newest,
+         * which comes last. */
         if (!found || task->session == session || found->session != session)
             found = task;
     }
@@ -135,7 +137,7 @@ bool hf_task_news(struct hf_runtime *runtime, const struct hf_msg *msg)
     char *id = hf_json_canonical_string(raw_id);
     const struct task *found = find(tasks, runtime->server, id);
     hf_free(id);
-    /* a modern client polls: it hears nothing that it did not listen for */
+    /* a modern client (never greeted) is told nothing that it did not listen for: it polls */
     if (found && found->session && found->session->has_greeted)
         hf_session_send(found->session, 0, msg->text);
     return found != NULL;

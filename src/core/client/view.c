@@ -1,8 +1,8 @@
-/* view.c - the lists as one door shows them: merged, named, filtered, paged.
+/* view.c - the lists as the clients of one audience are shown them: merged, named, filtered, paged.
  *
- * A view is built when it is first asked for after a change and never changed after that. The
- * newest few are kept, so that a cursor stays good while its client walks on, and each client keeps
- * the view it was last given, so that the names in it go on resolving (P6). */
+ * A view is built when a client first asks for it after a change, and never changed after that. The
+ * newest few views are kept, so that a cursor stays good while its client fetches further pages,
+ * and each client keeps the view it was last given, so that names in it go on resolving (P6). */
 #include "core/client/view.h"
 #include <assert.h>
 #include <stdio.h>
@@ -17,24 +17,24 @@
 #include "base/uri_template.h"
 
 enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
-/* Each template is compared with the URI, and there may be 100,000 of them. A longer URI is
- * nobody's by its template; RFC 9110 asks everybody to take URIs of 8,000 bytes. */
+/* Each template is compared with the URI, and there may be 100,000 templates, so a longer URI is
+ * taken to match none. RFC 9110 asks everybody to take URIs of 8,000 bytes. */
 enum { TEMPLATE_URI_MAX = 8192 };
 
 struct entry {
     struct hf_map_node in_map;
     struct hf_span name;      /* as published, plain text, in view->names */
-    struct hf_server *server; /* kept by its view; it may be forgotten by now */
+    struct hf_server *server; /* kept alive by view->sources, even if it was removed */
     const struct hf_item *item;
 };
 
 struct hf_view {
     unsigned refs;
     uint64_t version, born_ms;
-    struct hf_buf names, bytes; /* bytes: the items, comma-separated within a page */
+    struct hf_buf names, bytes; /* bytes: the items as JSON, comma-separated within a page */
     struct entry *entries;
     size_t count, cap;
-    size_t *page_ends; /* offsets in bytes */
+    size_t *page_ends; /* offsets in `bytes` */
     size_t page_count;
     struct hf_map by_name;
     struct source { /* keeps the items and the server alive */
@@ -63,7 +63,7 @@ void hf_view_unref(struct hf_view *view)
 
 /* ---- names ---- */
 
-/* A server that was removed may still stand in the lists that clients were given. */
+/* NULL: the server was removed. It may still stand in lists that clients were given. */
 static struct hf_server *server_of(const struct entry *entry)
 {
     return entry && !entry->server->is_forgotten ? entry->server : NULL;
@@ -92,8 +92,8 @@ static bool is_prefixed(const struct hf_session *session, const struct hf_server
     return !session->only && server->settings.prefix == HF_PREFIX_ALWAYS;
 }
 
-/* Of an over-long name, so that its published form differs from others with the same beginning:
- * FNV-1a, because people note these names down, and they must be the same after a restart. */
+/* The digest makes an over-long name differ from others with the same beginning. It is FNV-1a,
+ * without a key: people note these names down, and they must be the same after a restart. */
 static uint32_t digest_of(struct hf_span name)
 {
     uint32_t digest = 2166136261u;
@@ -102,7 +102,8 @@ static uint32_t digest_of(struct hf_span name)
     return digest;
 }
 
-/* The published name of a server's own one; over-long ones end in a digest of the whole. */
+/* Adds the published form of a name: renamed, prefixed, and if it is over-long, cut and ended with
+ * a digest of the whole. */
 static void add_published_name(struct hf_buf *out, const struct hf_session *session,
                                const struct hf_server *server, struct hf_span own)
 {
@@ -125,8 +126,9 @@ static void add_published_name(struct hf_buf *out, const struct hf_session *sess
 
 /* ---- building ---- */
 
-struct change {           /* of one member of an item */
-    struct hf_span value; /* in raw; n == 0 and at the '{': inserted */
+/* Another value for one member of an item, or a member to be inserted. */
+struct change {
+    struct hf_span value; /* the old value, in the item's text; n == 0: the place to insert at */
     struct hf_span by;
 };
 
@@ -203,7 +205,7 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     else
         hf_buf_add(&view->names, plain);
     const struct hf_span name = hf_span_from(hf_buf_span(&view->names), at);
-    if (find_entry(view, name)) { /* the first in config order has it */
+    if (find_entry(view, name)) { /* the first server in config order has the name */
         if (has_names(part))
             hf_note(session->engine, HF_NOTE_WARN, server, server->generation,
                     "name_clash hidden=%.*s", HF_FMT(name));
@@ -225,7 +227,7 @@ out:
     return is_new;
 }
 
-/* The most that add_published_name may write over a server's own name. */
+/* How many bytes add_published_name may write beyond the length of a server's own name. */
 static size_t name_overhead(const struct hf_server *server)
 {
     size_t longest = 0;
@@ -235,9 +237,9 @@ static size_t name_overhead(const struct hf_server *server)
     return strlen(server->prefix) + longest + NAME_MAX_LENGTH;
 }
 
-/* Whether a server's part goes into the view that is being made; `total` counts the bytes so far.
- * What would make the view larger than our memory bound stays out, as if its server had not listed
- * it. */
+/* Whether a server's part goes into the view that is being built; `total` counts the bytes so far.
+ * A part that would make the view larger than VIEW_BYTES_MAX stays out, as if its server had not
+ * listed it. */
 static bool is_shown(const struct hf_session *session, const struct hf_server *server,
                      enum hf_part_id part, uint64_t *total)
 {
@@ -301,7 +303,7 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     return view;
 }
 
-/* ---- kept by their door ---- */
+/* ---- the views that an audience keeps ---- */
 
 void hf_audience_drop_views(struct hf_audience *door)
 {
@@ -323,7 +325,7 @@ static bool is_same(const struct hf_view *a, const struct hf_view *b)
     return true;
 }
 
-/* What changed may be hidden here: then the view stays what it was. */
+/* A change may be in what rules hide from this audience: then the newest view stays what it was. */
 static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
     struct hf_audience *door = session->audience;
@@ -390,7 +392,7 @@ struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, st
         view->refs++;
         hf_view_unref(session->given[part]);
         session->given[part] = view;
-        session->told[part] = session->engine->news_serial; /* it has the newest */
+        session->told[part] = session->engine->news_serial; /* the list is the newest */
     } else if (parse_cursor(cursor, &version, &page)) {
         view = view_of_version(session, part, version);
     }
@@ -419,8 +421,8 @@ static bool has_plain_names(const struct hf_server *server)
     return !rules->allow && !rules->deny && rules->rename_count == 0;
 }
 
-/* A name that no list has: perhaps of a server that was never listed, or one that is not allowed.
- */
+/* A name that stands in no list may be of a server that was never listed, or may be denied.
+ * `prefixed`: whether the servers to be looked at publish their names with a prefix. */
 static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part,
                                 struct hf_span name, bool prefixed, struct hf_target *ret_target)
 {
@@ -441,7 +443,8 @@ static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part
             *ret_target = (struct hf_target) { .server = server, .is_denied = true };
             continue;
         }
-        /* Switched off or given up: its names are not listed, but they still say why. */
+        /* The names of a server that is switched off or given up are not listed, but still resolve:
+         * the client is then told why the server cannot be used. */
         const bool is_hidden =
             !server->is_published && hf_part_find_plain(server->parts[part], own);
         if (server->parts[part] && !is_hidden && !session->only)
@@ -455,7 +458,7 @@ static bool resolve_unlisted_as(struct hf_session *session, enum hf_part_id part
     return false;
 }
 
-/* A prefix says whose a name is; only one without may be anybody's. */
+/* A prefix names the server. Only a name that has no server's prefix is tried without. */
 static bool resolve_unlisted(struct hf_session *session, enum hf_part_id part, struct hf_span name,
                              struct hf_target *ret_target)
 {

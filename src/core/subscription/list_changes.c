@@ -1,8 +1,10 @@
-/* list_changes.c - who is told that a list changed: clients, and what modern clients listen with.
+/* list_changes.c - who is told that a list changed: legacy clients, and the listeners of modern
+ * clients.
  *
- * What changed at a door is remembered as numbers, one for each kind of news and part; a client has
- * been told up to some number. Telling goes through the clients of a door in portions of a turn, so
- * that no turn is as long as the crowd; whatever changes meanwhile is told with it, once. */
+ * An audience keeps the serial number of its newest change, for each kind of news and part; a
+ * client keeps the number up to which it has been told. The clients of an audience are told in
+ * portions, so that the length of a turn does not grow with their number; a change that comes
+ * meanwhile is told once, with the others. */
 #include "core/subscription/list_changes.h"
 #include "core/call/send.h"
 #include "core/client/audience.h"
@@ -45,7 +47,8 @@ void hf_audiences_hear(struct hf_server *server)
 
 /* ---- telling ---- */
 
-/* A client that has a list is told only if that is another one by now. */
+/* The change may be in what rules hide from the client: then its list is still the newest, and the
+ * client is not told. */
 static bool is_unchanged_for(struct hf_session *session, enum hf_part_id part)
 {
     return session->audience->hides && (part == HF_PART_TOOLS || part == HF_PART_PROMPTS) &&
@@ -58,7 +61,8 @@ static bool is_newer(const struct hf_audience *door, enum hf_news news, enum hf_
     return door->news[news][part] > than;
 }
 
-/* One that was never given a list needs no news of the first, unless it was greeted by us alone. */
+/* A client that was never given a list is not told of a server's first list, unless its initialize
+ * was answered before its only server had said what it offers. */
 static bool is_news_for_client(struct hf_session *session, enum hf_part_id part)
 {
     const uint64_t told = session->told[part];
@@ -103,7 +107,7 @@ static void tell(struct hf_session *session)
     session->listeners_told = session->engine->news_serial;
 }
 
-/* False: not to the end. */
+/* False: some clients of the audience are still to be told. */
 static bool tell_portion(struct hf_audience *door)
 {
     for (int i = 0; i < PORTION; i++) {
@@ -124,7 +128,7 @@ void hf_audiences_tell(struct hf_engine *engine)
         if (tell_portion(door)) {
             hf_unlink(&door->mark);
             door->hides = false;
-        } else { /* the rest in the next turn */
+        } else { /* the other clients are told in the next turn */
             hf_timer_set(&engine->timers, &engine->more_news, engine->now_ms);
         }
     }

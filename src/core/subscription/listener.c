@@ -1,5 +1,5 @@
-/* listener.c - clients' subscriptions/listen: opened and acknowledged, fed, ended. See
- * subscription.h. */
+/* listener.c - the subscriptions/listen requests of clients: opened and acknowledged, told of
+ * changes, ended. See subscription.h. */
 #include "core/subscription/listener.h"
 #include "core/call/answer.h"
 #include "core/call/remember.h"
@@ -80,8 +80,8 @@ static struct hf_span capability(const struct hf_server *server, struct hf_span 
                         (struct hf_span[]) { HF_SPAN("capabilities"), name });
 }
 
-/* Whether the door has lists of this kind at all; of a server that is not known yet anything may
- * come. */
+/* Whether the session's endpoint has lists of this kind at all. A server that has not said yet what
+ * it offers may have any. */
 static bool has_part(const struct hf_session *session, enum hf_part_id part)
 {
     const struct hf_server *server = session->only;
@@ -109,7 +109,7 @@ static size_t weight(struct hf_span id)
     return sizeof(struct hf_listener) + id.n;
 }
 
-/* Refuses a filter that makes no sense or is too much, and says whether it did. */
+/* Refuses a filter that is malformed or wants too much; true: it did. */
 static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
 {
     struct hf_session *session = in->session;
@@ -146,7 +146,7 @@ static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
     return true;
 }
 
-/* Refuses to listen where nothing will be heard any more, and says whether it did. */
+/* Refuses to listen if holdfast is stopping or the only server was removed; true: it did. */
 static bool refuse_at_the_end(const struct hf_incoming *in)
 {
     struct hf_server *only = in->session->only;
@@ -160,7 +160,7 @@ static bool refuse_at_the_end(const struct hf_incoming *in)
     return true;
 }
 
-/* One that rests hears nothing. */
+/* A server that is not running tells of no updates: start it. */
 static void wake(struct hf_session *session, struct hf_server *server)
 {
     struct hf_slot *slot = server ? hf_slot_for(server, session) : NULL;

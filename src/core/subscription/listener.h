@@ -1,4 +1,4 @@
-/* listener.h - clients' subscriptions/listen. */
+/* listener.h - the subscriptions/listen requests of clients. */
 #ifndef HF_CORE_SUBSCRIPTION_LISTENER_H
 #define HF_CORE_SUBSCRIPTION_LISTENER_H
 
@@ -22,21 +22,23 @@ enum {
 struct hf_listener {
     struct hf_link link; /* in session->listeners */
     uint64_t via;
-    char *id; /* raw */
+    char *id; /* of the client's request, raw */
     bool wants[HF_PART_COUNT];
     struct hf_link subscriptions;
-    uint64_t updated; /* number of the last resource update that it was sent */
+    uint64_t updated; /* number of the last resource update that was sent to it */
 };
 
+/* Opens a listener and acknowledges it, or refuses the request. */
 void hf_listener_open(const struct hf_incoming *in);
 void hf_listeners_tell_changed(struct hf_session *session, enum hf_part_id part);
-/* The client took it back, or is not there any more: no answer. */
 struct hf_listener *hf_listener_find(const struct hf_session *session, struct hf_span id);
+/* Drops: the client cancelled its request, or has gone, and gets no answer. */
 void hf_listener_drop(struct hf_session *session, struct hf_listener *listener);
 void hf_listeners_drop_via(struct hf_session *session, uint64_t via);
 void hf_listeners_drop(struct hf_session *session);
-void hf_listeners_end(struct hf_session *session); /* gracefully: each is answered */
-/* A notification under another listener's id, or, with p NULL, under none; good until collect. */
+void hf_listeners_end(struct hf_session *session); /* each listener's request is answered */
+/* A server's notification under the id of a client's listener (p NULL: under none); good until
+ * hf_engine_collect. */
 struct hf_span hf_listener_tagged(struct hf_engine *engine, const struct hf_msg *msg,
                                   struct hf_span id);
 

@@ -1,4 +1,4 @@
-/* subscription.c - which resources clients want to hear of; see subscription.h. */
+/* subscription.c - which resources clients want to be told about; see subscription.h. */
 #include "core/subscription/subscription.h"
 #include <stdlib.h>
 #include "core/call/remember.h"
@@ -12,7 +12,7 @@
 #include "core/subscription/listener.h"
 #include "core/subscription/upstream.h"
 
-/* ---- one list of them ---- */
+/* ---- adding and dropping ---- */
 
 bool hf_subscriptions_full(const struct hf_engine *engine, size_t more)
 {
@@ -24,7 +24,7 @@ static size_t weight(const struct hf_subscription *sub)
     return sizeof *sub + strlen(sub->uri);
 }
 
-/* Whoever was, or is to be, asked for it. */
+/* Marks the runtimes that were asked for the URI or may have to be asked for it now. */
 static void mark_runtimes(const struct hf_session *session, struct hf_server *server,
                           const char *uri)
 {
@@ -36,13 +36,13 @@ static void mark_runtimes(const struct hf_session *session, struct hf_server *se
             hf_upstream_mark(slot->current, hf_span_of(uri));
         return;
     }
-    HF_LIST_EACH (each, &engine->servers, struct hf_server, link) /* nobody lists it */
+    HF_LIST_EACH (each, &engine->servers, struct hf_server, link) /* no server lists the URI */
         mark_runtimes(session, each, uri);
 }
 
-/* An update may be of a part of what was asked for. So a URI is hashed piece by piece, each piece
- * in the scope of those before it: the hashes of all that may cover it are met on the way to its
- * own, and a URI of many pieces costs no more than its length. */
+/* A subscription also covers updates of URIs below its own. So a URI is hashed piece by piece, each
+ * piece with the hash of the pieces before it: on the way to the hash of an updated URI, the hashes
+ * of all URIs that may cover it are met, at no more cost than the length of the URI. */
 static bool ends_piece(const char *uri, size_t at)
 {
     const char next = uri[at];
@@ -140,9 +140,9 @@ static bool is_for(const struct hf_subscription *sub, const struct hf_server *se
     return !sub->server || sub->server == server;
 }
 
-/* ---- of one client ---- */
+/* ---- the subscriptions of one client ---- */
 
-/* Its own resources/subscribe, or, if `of_listener`, one of its listeners'. */
+/* The client's own resources/subscribe for the URI, or, if `of_listener`, one of a listener. */
 static struct hf_subscription *find_own(const struct hf_session *session,
                                         const struct hf_server *server, const char *uri,
                                         bool of_listener)
@@ -185,14 +185,15 @@ void hf_subscriptions_forget(struct hf_server *server)
             continue;
         }
         take_from_server(sub);
-        put_at_server(sub, NULL); /* another may have it now */
+        put_at_server(sub, NULL); /* another server may have the URI now */
         mark_runtimes(sub->session, NULL, sub->uri);
     }
 }
 
-/* ---- of all that share a runtime ---- */
+/* ---- the subscriptions of all clients that share a runtime ---- */
 
-/* The subscriptions that may be to that URI at that server; NULL: wherever it may be. */
+/* The subscriptions whose hash is that of this URI at this server (NULL: at any server). Others
+ * with the same hash may be among them. */
 #define EACH_AT(sub, engine, server, uri)                                                          \
     HF_MAP_EACH(sub, &(engine)->subscriptions_by_uri, hash_of(engine, server, uri),                \
                 struct hf_subscription, by_uri)
@@ -241,8 +242,8 @@ static bool is_wanted_at(const struct hf_runtime *runtime, const struct hf_serve
     return false;
 }
 
-/* A client's own request for what its runtime was asked for already: if that were taken back now,
- * the server would hear of it after the request. */
+/* Whether a client's resources/subscribe for this URI is under way at the runtime. An unsubscribe
+ * of ours now would reach the server after that request and undo it. */
 static bool is_coming(const struct hf_runtime *runtime, const char *uri)
 {
     const struct hf_call *call;
@@ -287,7 +288,7 @@ static void collect(struct wanted *wanted, const struct hf_link *list,
     }
 }
 
-/* See is_coming. */
+/* URIs whose resources/subscribe is under way; see is_coming. */
 static void collect_coming(struct wanted *wanted, const struct hf_runtime *runtime)
 {
     const struct hf_call *call;
@@ -324,9 +325,9 @@ const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
     return wanted.uris;
 }
 
-/* ---- news ---- */
+/* ---- updates ---- */
 
-struct update { /* of one resource, on its way to whoever wants to hear of it */
+struct update { /* a resource update that is being passed to its subscribers */
     const struct hf_runtime *runtime;
     const struct hf_msg *msg;
     const char *uri;
@@ -341,7 +342,7 @@ static void send_once(struct hf_session *session, const struct update *update)
     hf_session_send(session, 0, update->untagged);
 }
 
-/* A listener hears once of an update that several of its URIs cover. */
+/* A listener is told once of an update that several of its URIs cover. */
 static void send_tagged(const struct hf_subscription *sub, const struct update *update)
 {
     struct hf_engine *engine = sub->session->engine;
@@ -353,7 +354,8 @@ static void send_tagged(const struct hf_subscription *sub, const struct update *
                     hf_listener_tagged(engine, update->msg, hf_span_of(listener->id)));
 }
 
-/* To those who asked for exactly the first `length` bytes of what was updated. */
+/* Passes the update to subscriptions whose URI is exactly the first `length` bytes of the updated
+ * one. */
 static void pass_at(const struct hf_server *at, uint64_t hash, size_t length,
                     const struct update *update)
 {
@@ -405,7 +407,8 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
         .untagged = hf_listener_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
     };
     engine->update_serial++;
-    /* a legacy server whose one client came for it alone: whatever it says is for that client */
+    /* A legacy server that runs for one client alone, which came to this server's endpoint: the
+     * client gets every update, subscribed or not. */
     struct hf_session *owner = runtime->slot->owner;
     if (owner && owner->only == server && !runtime->is_modern)
         send_once(owner, &update);

@@ -1,4 +1,11 @@
-/* subscription.h - which resources clients want to hear of; see subscription.h. */
+/*
+ * subscription.h - which resources clients want to be told about.
+ *
+ * A subscription is one URI that a client wants updates of, by resources/subscribe or by a listener
+ * (listener.h: subscriptions/listen). Updates of a server are passed to all subscriptions that
+ * cover the updated URI. What servers are asked to tell us follows from all subscriptions
+ * (upstream.h).
+ */
 #ifndef HF_CORE_SUBSCRIPTION_SUBSCRIPTION_H
 #define HF_CORE_SUBSCRIPTION_SUBSCRIPTION_H
 
@@ -24,29 +31,32 @@ struct hf_subscription {
     struct hf_map_node by_uri, by_session; /* in the engine's maps */
     struct hf_session *session;
     struct hf_listener *listener; /* NULL: the client's own resources/subscribe */
-    struct hf_server *server;     /* NULL: no list has it, so every server is asked */
+    struct hf_server *server;     /* NULL: no server lists the URI, so every server is asked */
     char *uri;                    /* JSON string in our own spelling */
 };
 
+/* Whether `more` subscriptions would be too many. */
 bool hf_subscriptions_full(const struct hf_engine *engine, size_t more);
-/* `listener` NULL: the client's own resources/subscribe. What servers are asked follows by itself.
- */
+/* `listener` NULL: the client's own resources/subscribe. The runtimes concerned are marked, so that
+ * their servers are asked for the URI. */
 void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
                          struct hf_server *server, struct hf_span uri);
-void hf_subscriptions_drop(struct hf_link *list); /* all that are in it */
+void hf_subscriptions_drop(struct hf_link *list); /* drops all subscriptions in the list */
 void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri);
-/* The server is removed: nothing may point to it any more. */
+/* The server is removed: no subscription may point to it any more. */
 void hf_subscriptions_forget(struct hf_server *server);
-/* Others, or its own listeners, want the same through the same runtime. */
+/* Whether other clients, or the session's own listeners, want this URI through the same runtime. */
 bool hf_session_shares(const struct hf_session *session, const struct hf_server *server,
                        struct hf_span uri);
-/* Sorted, each once; the array is the caller's, the strings are not. */
+/* The URIs that clients want of this runtime, sorted, each once. The caller frees the array, but
+ * not the strings. */
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count);
+/* Passes a server's notifications/resources/updated to all who subscribed to it. */
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg);
 
-/* `spelled`: its canonical spelling. */
+/* Whether a client wants this URI of this runtime. `spelled`: the URI in canonical spelling. */
 bool hf_uri_is_wanted(const struct hf_runtime *runtime, const char *spelled);
 
 #endif

@@ -1,5 +1,5 @@
-/* upstream.c - what we ask servers to tell us of: resources/subscribe at legacy ones, one
- * subscriptions/listen at each modern one. See subscription.h. */
+/* upstream.c - which updates we ask servers to tell us: legacy servers with resources/subscribe for
+ * each URI, modern servers with one subscriptions/listen. See subscription.h. */
 #include "core/subscription/upstream.h"
 #include "base/strings.h"
 #include "core/call/answer.h"
@@ -21,12 +21,12 @@ static const struct hf_call_owner owner = {
 enum {
     AGAIN_MS = 1000,
     AGAIN_MS_MAX = 30000,
-    UNACKNOWLEDGED_MS = 5000, /* then we believe that it listens all the same */
-    /* A modern server is asked for everything again with each change. So with many URIs the next
-     * change waits a while after the last, and those that come meanwhile are asked for together. */
+    UNACKNOWLEDGED_MS = 5000, /* then a listen request counts as acknowledged all the same */
+    /* A modern server is asked for all URIs again with each change. So with many URIs the next
+     * change waits a while after the last, and changes that come meanwhile are asked together. */
     AT_ONCE_URIS = 100,
     URIS_A_MS = 10,
-    CHANGES_MAX = 256, /* in one turn; with more of them all that is wanted is looked at */
+    CHANGES_MAX = 256, /* in one turn; after more changes all wanted URIs are compared */
 };
 
 static bool can_be_asked(const struct hf_runtime *runtime)
@@ -36,7 +36,7 @@ static bool can_be_asked(const struct hf_runtime *runtime)
            !runtime->server->engine->is_stopping;
 }
 
-/* ---- what it was asked for ---- */
+/* ---- the URIs that a server was asked for ---- */
 
 static bool is_same(char *const *asked, const char *const *wanted, size_t count)
 {
@@ -65,7 +65,7 @@ static void forget_uris(struct hf_upstream *upstream)
     upstream->is_in_step = false;
 }
 
-/* The first in `uris` that is not before it. */
+/* The index of the first of upstream->uris that does not sort before this URI. */
 static size_t place_of(const struct hf_upstream *upstream, const char *uri)
 {
     size_t from = 0, to = upstream->uri_count;
@@ -96,7 +96,7 @@ static void set_known(struct hf_upstream *upstream, const char *uri, bool is_kno
     if (old) {
         hf_free(upstream->uris[at]);
         memmove(upstream->uris + at, upstream->uris + at + 1,
-                behind * sizeof *upstream->uris); /* and the NULL */
+                behind * sizeof *upstream->uris); /* the NULL at the end included */
         upstream->uri_count--;
         return;
     }
@@ -110,7 +110,7 @@ static void set_known(struct hf_upstream *upstream, const char *uri, bool is_kno
     upstream->uris[++upstream->uri_count] = NULL;
 }
 
-/* ---- what may have changed ---- */
+/* ---- the URIs that may have changed ---- */
 
 static void forget_changes(struct hf_upstream *upstream)
 {
@@ -121,7 +121,7 @@ static void forget_changes(struct hf_upstream *upstream)
     upstream->changed_count = 0;
 }
 
-/* A modern server is asked for everything at once in any case. */
+/* A modern server is asked for all URIs at once in any case, so for it none is remembered. */
 void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri)
 {
     struct hf_upstream *upstream = &runtime->upstream;
@@ -138,7 +138,7 @@ void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri)
     upstream->changed[upstream->changed_count++] = hf_json_canonical_string(uri);
 }
 
-/* ---- legacy ---- */
+/* ---- legacy servers ---- */
 
 static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char *uri)
 {
@@ -201,7 +201,7 @@ void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
     hf_upstream_mark(runtime, call->uri);
 }
 
-/* ---- modern ---- */
+/* ---- modern servers ---- */
 
 static void listen_again_later(struct hf_runtime *runtime)
 {
@@ -269,11 +269,11 @@ static void listen_for(struct hf_runtime *runtime, const char *const *wanted, si
     if (upstream->is_refused ||
         (listens && !upstream->is_stale && is_same(upstream->uris, wanted, count)))
         return;
-    if (upstream->next) { /* one change at a time: what is wanted by then is asked for next */
+    if (upstream->next) { /* one listen request at a time: changes are asked for after it */
         upstream->is_stale = true;
         return;
     }
-    if (upstream->timer.at_ms) /* it comes by itself */
+    if (upstream->timer.at_ms) /* hf_upstream_timer will look at it again */
         return;
     keep(upstream, wanted, count);
     upstream->is_stale = false;
@@ -314,7 +314,7 @@ void hf_upstream_restore(struct hf_runtime *runtime)
     hf_upstream_review(runtime);
 }
 
-/* From now on the new one is heard, and the one before it is in the way. */
+/* The new listen request is in force from here on, and the one before it is withdrawn. */
 static void acknowledged(struct hf_runtime *runtime)
 {
     struct hf_upstream *upstream = &runtime->upstream;
@@ -391,7 +391,7 @@ static void left(struct hf_call *call)
     listen_again_later(runtime);
 }
 
-/* ---- in the stead of modern servers ---- */
+/* ---- answers in the stead of modern servers ---- */
 
 bool hf_upstream_can_answer(const struct hf_call *call)
 {
@@ -412,7 +412,7 @@ void hf_upstream_answer(struct hf_call *call)
                                              HF_SPAN("")));
         return;
     }
-    /* a log level is said with every request from now on */
+    /* A log level needs nothing here: it is sent to modern servers with every request. */
     if (call->method->id == HF_METHOD_SUBSCRIBE)
         hf_session_subscribe(session, server, call->uri);
     if (call->method->id == HF_METHOD_UNSUBSCRIBE)

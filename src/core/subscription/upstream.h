@@ -1,4 +1,4 @@
-/* upstream.h - what we ask servers to tell us of. */
+/* upstream.h - upstream subscriptions: which updates we ask servers to tell us. */
 #ifndef HF_CORE_SUBSCRIPTION_UPSTREAM_H
 #define HF_CORE_SUBSCRIPTION_UPSTREAM_H
 
@@ -10,24 +10,25 @@ struct hf_msg;
 struct hf_runtime;
 struct hf_upstream;
 
-void hf_upstream_restore(
-    struct hf_runtime *runtime); /* it knows nothing yet, or nothing any more */
-/* That URI may be wanted now, or not any more. */
+/* The server of this runtime knows no subscriptions yet, or has lost them: asks for all of them. */
+void hf_upstream_restore(struct hf_runtime *runtime);
+/* Clients may want this URI now, or not any more: it is looked at in the next review. */
 void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri);
-/* In its `uris`, or NULL. */
+/* The URI in upstream->uris, or NULL. */
 char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *spelled);
+/* Asks the server for what clients want now, as far as that differs from what it was asked for. */
 void hf_upstream_review(struct hf_runtime *runtime);
 void hf_upstream_timer(struct hf_runtime *runtime);
-/* A client's own request was answered by a legacy server. */
+/* A legacy server answered a client's own resources/subscribe or resources/unsubscribe. */
 void hf_upstream_subscribed(struct hf_runtime *runtime, struct hf_span uri);
 void hf_upstream_unsubscribed(struct hf_runtime *runtime, struct hf_span uri);
-/* It was sent (NULL: it was not), and ended without an answer: what the server now tells us of is
- * not known. */
+/* A client's call ended without an answer. After a resources/unsubscribe it is not known whether
+ * the server still tells us of the URI. `runtime`: where the call was sent; NULL: nowhere. */
 void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call);
-/* False: it belongs to a listening of ours that has ended. */
+/* False: the notification belongs to a subscriptions/listen of ours that has ended. */
 bool hf_upstream_is_current(struct hf_runtime *runtime, const struct hf_call *origin,
                             const struct hf_msg *msg);
-/* Requests that only the older revisions have are answered in a modern server's stead. */
+/* Requests of legacy clients that modern servers do not know are answered by us in their stead. */
 bool hf_upstream_can_answer(const struct hf_call *call);
 void hf_upstream_answer(struct hf_call *call);
 
