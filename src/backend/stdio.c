@@ -14,11 +14,12 @@
 
 enum {
     READ_SIZE = 64 * 1024,
-    READS_A_TURN = 16, /* then the others have their turn */
+    READS_A_TURN = 16, /* then other descriptors have their turn */
     SPANS_A_WRITE = 256,
     STDERR_LINE_MAX = 4096,
     /* A server that was silent this long is looked at before it is written to. The look costs as
-     * much as the write: one that owes us an answer is at work, most likely, and has more time. */
+     * much as the write: a server that owes us an answer is most likely at work, and is looked at
+     * less often. */
     IDLE_US = 50,
     AT_WORK_US = 1000,
 };
@@ -34,7 +35,7 @@ struct hf_child {
     hf_on_stderr on_stderr;
     void *context;
     bool is_frozen;
-    int fate;              /* see io/fate.h; -1: cannot be looked at */
+    int fate;              /* see io/fate.h; -1: the server's fate cannot be looked at */
     int64_t last_alive_us; /* the last time bytes moved either way */
 };
 
@@ -79,7 +80,7 @@ static void on_all_gone(void *context)
     hf_shell_pump(child->shell);
 }
 
-/* The guard is dead, and the server with it or about to be: its exit status is lost. */
+/* The guard is dead, and the server is dead or will be: its exit status is lost. */
 static void on_guard_lost(void *context)
 {
     on_exited(context, 9); /* as if killed: SIGKILL */
@@ -93,7 +94,7 @@ static const struct hf_proc_events proc_events = {
     .guard_lost = on_guard_lost,
 };
 
-/* ---- what it says ---- */
+/* ---- what the server says ---- */
 
 static void stop_watching(struct hf_watch **watch)
 {
@@ -116,7 +117,7 @@ static void take_lines(struct hf_child *child, bool is_end)
         }
         hf_shell_pump(child->shell);
         if (!child->out_watch)
-            return; /* released meanwhile */
+            return; /* the child was released meanwhile */
     }
 }
 
@@ -174,7 +175,7 @@ static void on_stderr_ready(void *context, unsigned events)
         stop_watching(&child->err_watch);
 }
 
-/* ---- what it is told ---- */
+/* ---- what the server is told ---- */
 
 static void write_out(struct hf_child *child)
 {
@@ -189,7 +190,7 @@ static void write_out(struct hf_child *child)
         }
         if (count == 0)
             break;
-        /* An error here means that the server is going; its exit says so, not this write. */
+        /* A failed write means that the server is going: its exit says so, not this write. */
         if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE) {
             child->last_alive_us = clock_us();
             hf_runtime_wrote(child->runtime, written, hf_shell_time(child->shell));
@@ -205,7 +206,8 @@ static void write_out(struct hf_child *child)
     hf_shell_pump(child->shell);
 }
 
-/* Writes, unless an idle server's end is already on its way: then its exit decides. */
+/* Writes, unless the end of an idle server is already on its way: then the server's exit
+ * decides. */
 static void write_if_it_lives(struct hf_child *child)
 {
     const int patience_us = hf_runtime_is_owed(child->runtime) ? AT_WORK_US : IDLE_US;
@@ -213,7 +215,7 @@ static void write_if_it_lives(struct hf_child *child)
     const enum hf_fate fate =
         was_idle && child->fate >= 0 && child->in_watch ? hf_fate_look(child->fate) : HF_FATE_NONE;
     if (fate == HF_FATE_DYING)
-        hf_proc_wake(child->proc); /* or nobody tells its exit */
+        hf_proc_wake(child->proc); /* or the guard could not report the exit */
     if (fate == HF_FATE_NONE)
         write_out(child);
     else
@@ -267,14 +269,14 @@ void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
             hf_proc_term(child->proc);
         break;
     case HF_DO_KILL:
-        if (child->proc) /* it may never have started */
+        if (child->proc) /* the server may never have started */
             hf_proc_kill(child->proc);
         break;
     default: assert(0 && "not for a child");
     }
 }
 
-/* ---- coming and going ---- */
+/* ---- a child begins and ends ---- */
 
 static char **argv_of(const struct hf_server_config *config)
 {
@@ -346,5 +348,5 @@ void hf_child_free(struct hf_child *child)
     hf_lines_done(&child->out_lines);
     hf_lines_done(&child->err_lines);
     child->in = child->out = child->err = NULL;
-    hf_shell_free_later(child->shell, &child->flush); /* one of its callbacks may be running */
+    hf_shell_free_later(child->shell, &child->flush); /* a callback of it may be running */
 }

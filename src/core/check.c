@@ -18,7 +18,7 @@ struct check {
     const struct hf_engine *engine;
     hf_broken_hook hook;
     void *context;
-    /* What is found by walking, to be held against what is counted. */
+    /* What walking the engine finds, to be compared with its counters. */
     size_t timers, calls, held;
     uint64_t bytes, kept;
 };
@@ -40,7 +40,7 @@ static size_t armed(const struct hf_timer *timer)
     return timer->at_ms != 0;
 }
 
-/* A modern server wants to know something, and a client that still speaks was asked. */
+/* Whether a client that still speaks was asked what a modern server wants to know for the call. */
 static bool is_asked(const struct hf_call *call)
 {
     const struct hf_question *question;
@@ -101,10 +101,10 @@ static void check_exchanges(struct check *c, const struct hf_runtime *runtime)
         broken(c, 12, "told_bytes is %zu, and exchanges hold %zu", runtime->unsent_bytes, told);
     const bool is_starting =
         runtime->machine.state > HF_RUNTIME_SPAWNING && runtime->machine.state < HF_RUNTIME_LIVE;
-    /* one that was replaced meanwhile needs no session: its calls may wait for that of the next */
+    /* a runtime that was replaced needs no session: its calls may wait for the next runtime's */
     const bool renews = hf_runtime_is_renewing(runtime) && runtime == runtime->slot->current;
     if ((is_starting || renews) && !runtime->is_frozen &&
-        !runtime->client.at_ms && /* its client has not said `initialized` */
+        !runtime->client.at_ms && /* the client has not sent `initialized` */
         hf_list_empty(&runtime->remote->exchanges))
         broken(c, 8, "a remote server is being greeted, and nothing is under way");
     const struct hf_call *call;
@@ -269,7 +269,7 @@ static void check_slot(struct check *c, const struct hf_slot *slot)
     check_waiting(c, slot);
 }
 
-/* By the states of its slots, whatever the server itself has been told to say. */
+/* Derived from the states of its slots, not from what the server was last told to publish. */
 static bool is_offered(const struct hf_server *server)
 {
     bool has_slot = false;
@@ -316,7 +316,7 @@ static size_t weight_of(const struct hf_park *park)
     return weight;
 }
 
-/* Somebody waits for what comes next, or a clock runs until it is given up. */
+/* Somebody waits for the next answer of the parked call, or a timer bounds how long it is kept. */
 static void check_park(struct check *c, const struct hf_park *park)
 {
     const bool is_attached = park->call && hf_linked(&park->call->in_session);

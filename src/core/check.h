@@ -10,8 +10,8 @@
 
 #include "core/engine.h"
 
-/* One does not hold. `promise`: the number of the one that would be broken (DESIGN 1); 0: none yet,
- * but the books do not balance. */
+/* Told of an invariant that does not hold. `promise`: the number of the promise that would be
+ * broken (DESIGN 1); 0: no promise yet, but the engine's counters are wrong. */
 typedef void (*hf_broken_hook)(void *context, unsigned promise, const char *sentence);
 void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *context);
 

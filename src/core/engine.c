@@ -1,4 +1,4 @@
-/* engine.c - the engine's frame: effects, notes, time, graves. See engine.h. */
+/* engine.c - the engine's frame: effects, notes, time, freed memory. See engine.h. */
 #include "core/engine.h"
 #include <assert.h>
 #include "core/bridge/park.h"
@@ -27,10 +27,11 @@
 #include "core/subscription/listener.h"
 #include "core/subscription/upstream.h"
 
-/* A call and its text, if that is of the usual length; as many as a busy client has in flight. */
+/* A block holds a call and its text, if the text is of the usual length; as many blocks are kept as
+ * a busy client has calls in flight. */
 enum { CALL_BLOCK_SIZE = 2048, CALL_BLOCKS_MAX = 128 };
 
-/* What is in a map stays under the key that it was put in with. */
+/* A map that has items keeps its old key: an item stays under the hash it was put in with. */
 static void set_map_key(struct hf_engine *engine, struct hf_map_key key)
 {
     struct hf_map *const maps[] = { &engine->subscriptions_by_uri,
@@ -54,7 +55,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     engine->transports[true] = &hf_remote_transport;
     engine->bridge = &hf_bridge_ops;
     engine->host = &hf_call_host;
-    set_map_key(engine, (struct hf_map_key) { { seed, ~seed } }); /* until there is a secret */
+    set_map_key(engine, (struct hf_map_key) { { seed, ~seed } }); /* until the secret is set */
     hf_link_init(&engine->servers);
     hf_link_init(&engine->sessions);
     hf_link_init(&engine->audiences);
@@ -71,7 +72,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 
 void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECRET_SIZE])
 {
-    static const char what[] = "hash maps"; /* so that the key says nothing about the secret */
+    static const char what[] = "hash maps"; /* the key reveals nothing of the secret */
     struct hf_sha256 hash;
     uint8_t digest[HF_SHA256_SIZE];
     memcpy(engine->secret, secret, HF_SECRET_SIZE);
@@ -109,7 +110,7 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
     engine->on_answer_context = context;
 }
 
-/* ---- what the shell has beside a runtime or a session ---- */
+/* ---- the shell's handles of runtimes and sessions ---- */
 
 void *hf_runtime_shell(const struct hf_runtime *runtime)
 {
@@ -214,7 +215,7 @@ static void destroy(struct hf_server *server)
     hf_server_forget(server);
 }
 
-/* The shell has let go of everything: no effect of this is performed. */
+/* The shell has released everything it had: effects of freeing are not performed. */
 void hf_engine_free(struct hf_engine *engine)
 {
     if (!engine)

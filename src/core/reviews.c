@@ -1,11 +1,11 @@
 /* reviews.c - what is looked at again once events have been handled.
  *
  * An event changes facts and leaves marks on what may have to be done about them: publish or hide a
- * server's names, answer lists that waited for it, send what waits for a place, ask a server for
- * other updates, tell the clients of a door. The marks are drained when the shell has taken the
- * effects of the event, each once however often it was made, and until none is left. So nothing
- * that acts is ever called in the middle of something else, and what changes ten times in one event
- * is looked at once. */
+ * server's names, answer list requests that waited for the server, send calls that wait for a
+ * place, ask a server for other updates, tell clients whose lists changed. The marks are drained
+ * when the shell has taken the effects of the event, each once however often it was made, and until
+ * none is left. So nothing that acts is ever called in the middle of something else, and what
+ * changes ten times in one event is looked at once. */
 #include "core/reviews.h"
 #include "core/call/queue.h"
 #include "core/call/use.h"
@@ -23,7 +23,7 @@
 #include "core/subscription/subscription.h"
 #include "core/subscription/upstream.h"
 
-/* Of clients that came for it alone: nothing is left to tell them. */
+/* Ends the subscriptions of clients that see this server alone: nothing is left to tell them. */
 static void end_its_listeners(const struct hf_server *server)
 {
     struct hf_session *session;
@@ -35,7 +35,7 @@ static void end_its_listeners(const struct hf_server *server)
 void hf_server_forget(struct hf_server *server)
 {
     struct hf_engine *engine = server->engine;
-    hf_server_review(server); /* its names go with it, and clients are told */
+    hf_server_review(server); /* the server's names go with it, and clients are told */
     hf_audiences_hear(server);
     server->is_forgotten = true;
     hf_unlink(&server->link);
@@ -61,7 +61,7 @@ static void review_server(struct hf_link *mark)
     hf_server_review(server);
     hf_audiences_hear(server);
     hf_audiences_tell(
-        server->engine); /* a client hears that its list is old before it gets another */
+        server->engine); /* a client is told that its list is old before it gets another */
     hf_held_review(server);
 }
 

@@ -12,12 +12,12 @@
 struct hf_engine_status {
     struct hf_server_entry {
         struct hf_server_status now;
-        const struct hf_stats *calls; /* what became of them so far */
-    } * servers;                      /* in the order in which they were added */
+        const struct hf_stats *calls; /* what became of its calls so far */
+    } * servers;                      /* in the order in which the servers were added */
     size_t server_count;
-    const struct hf_stats *unaddressed; /* of requests that were for no server: failures alone */
-    uint64_t held_bytes;                /* of requests */
-    uint64_t remembered_bytes;          /* what clients made us remember of them */
+    const struct hf_stats *unaddressed; /* failures of requests that were for no server */
+    uint64_t held_bytes;                /* of requests held at this moment */
+    uint64_t remembered_bytes;          /* of what clients made us remember */
 };
 
 void hf_engine_status(struct hf_engine *engine, struct hf_engine_status *ret_status);

@@ -155,7 +155,7 @@ bool hf_config_has_tokens(const struct hf_config *config)
     return config->serve.token_count > 0;
 }
 
-/* Only its scheme, host and port: keys stand in paths and queries. */
+/* The scheme, host and port of a URL: its path and query may hold keys. */
 static struct hf_span shown_url(const char *text)
 {
     struct hf_url url;
@@ -176,13 +176,13 @@ static void describe(const struct hf_server_config *server, char *line, size_t s
         (void)snprintf(line, size, "%s: %s", server->name, state);
 }
 
-/* To whom a check reports. */
+/* Who is told what a check of the config found. */
 struct report {
     void (*say)(void *context, const char *line);
     void *context;
 };
 
-/* A terminal must not obey what stands in a file. */
+/* Control characters from a config file are escaped: the terminal must not obey them. */
 static void tell(const struct report *to, const char *format, ...) HF_PRINTF(2, 3);
 static void tell(const struct report *to, const char *format, ...)
 {
@@ -279,7 +279,7 @@ bool hf_token_make(const char *name, char ret_token[HF_TOKEN_SIZE], char ret_ent
 
 const char *hf_options_text(const char *command, bool all, size_t *ret_left_out)
 {
-    static char *text; /* of the last call */
+    static char *text; /* returned by the last call, and freed by the next */
     struct hf_buf buf;
     hf_buf_init(&buf, 1 << 20);
     *ret_left_out = hf_options_help(&buf, hf_option_command(command), all);
@@ -289,7 +289,7 @@ const char *hf_options_text(const char *command, bool all, size_t *ret_left_out)
     return text;
 }
 
-/* ---- as the engine wants it ---- */
+/* ---- a server's config as the engine wants it ---- */
 
 static struct hf_rename *renames_of(const struct hf_pair *pairs, size_t count)
 {

@@ -1,4 +1,4 @@
-/* door.h - between the public header and the inside: configs as engine and fronts want
+/* door.h - between the public header and the inside: configs as the engine and the fronts want
  * them. */
 #ifndef HF_LIB_DOOR_H
 #define HF_LIB_DOOR_H
@@ -9,7 +9,7 @@
 #include "io/shell.h"
 #include "ops/config.h"
 
-struct hf_spec_room { /* what a spec points to */
+struct hf_spec_room { /* memory that a server's spec points to */
     struct hf_rename *renames, *descriptions;
 };
 
@@ -19,7 +19,7 @@ void hf_door_spec_done(struct hf_spec_room *room);
 struct hf_shell *hf_door_shell(struct hf *hf);
 void hf_door_take_front(struct hf *hf, struct hf_http_front *front);
 
-/* Who may come in by HTTP; the caller's. Where we listen is still to be said. */
+/* Who may come in over HTTP; the caller owns it. Where holdfast listens is still to be set. */
 struct hf_access *hf_door_access(const struct hf_config *config);
 
 #endif

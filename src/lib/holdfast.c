@@ -1,5 +1,4 @@
-/* holdfast.c - the library's door: one loop, one engine, and the effects of the latter performed.
- */
+/* holdfast.c - the library's entry: one loop, one engine, and the engine's effects performed. */
 #include "holdfast/holdfast.h"
 #include <assert.h>
 #include <errno.h>
@@ -17,12 +16,12 @@
 #include "lib/log_door.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
-/* Above the largest message that the options allow, with our id in it. */
+/* More than the largest message that the options allow, with our id in it. */
 static const size_t message_room = (size_t)2 << 30;
 
 struct hf {
-    struct hf_shell shell; /* first: the shell is the hf */
-    struct hf_alarm alarm; /* the engine's */
+    struct hf_shell shell; /* first member: a pointer to it is a pointer to the hf */
+    struct hf_alarm alarm; /* for the engine's next timer */
     struct hf_limits limits;
     struct hf_log_door log;
     struct hf_link clients;
@@ -33,10 +32,10 @@ struct hf {
 };
 
 struct hf_client {
-    struct hf_sink sink; /* first: the sink is the client */
+    struct hf_sink sink; /* first member: a pointer to it is a pointer to the client */
     struct hf_link link;
     struct hf *hf;
-    struct hf_session *session; /* NULL: closed, freed after the pump */
+    struct hf_session *session; /* NULL: closed; the client is freed after the pump */
     hf_on_message on_message;
     void *context;
     struct hf_buf message;
@@ -322,7 +321,7 @@ bool hf_is_stopped(const struct hf *hf)
                             !hf_loop_has_guests(hf->shell.loop));
 }
 
-/* Whatever the engine still holds is let go of before the engine itself. */
+/* What the shell keeps for the engine is released before the engine itself. */
 static void release_all(struct hf *hf)
 {
     struct hf_runtime *runtime = NULL;
@@ -341,8 +340,8 @@ static void do_nothing(void *context)
     (void)context;
 }
 
-/* Guards that were let go of kill their trees and are reaped: a matter of less than a millisecond,
- * and of this second at most. */
+/* Guards that were released kill their trees and are reaped: it takes less than a millisecond, and
+ * CLOSE_WAIT_MS at most. */
 static void reap_guards(struct hf_loop *loop)
 {
     const uint64_t until_ms = hf_loop_now_ms(loop) + CLOSE_WAIT_MS;
@@ -389,7 +388,7 @@ int hf_fd(const struct hf *hf)
     return hf_loop_fd(hf->shell.loop);
 }
 
-/* What was asked for outside a turn is performed in the next one, which then must come at once. */
+/* What was asked for outside a turn is performed in the next turn, which must come at once. */
 int hf_timeout_ms(struct hf *hf)
 {
     hf_shell_pump(&hf->shell);

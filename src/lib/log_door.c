@@ -74,7 +74,7 @@ bool hf_log_door_keep(struct hf_log_door *door, const struct hf_config *config, 
     return true;
 }
 
-/* Whatever was just held back is told when its window is over. */
+/* Lines that were just held back are reported when their window ends. */
 static void come_again(struct hf_log_door *door)
 {
     hf_alarm_set(&door->review, hf_log_review(door->log, hf_loop_now_ms(door->loop)));

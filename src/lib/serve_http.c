@@ -1,11 +1,11 @@
-/* serve_http.c - the HTTP front, put up as the configuration says. */
+/* serve_http.c - starts the HTTP front as the configuration says. */
 #include <stdio.h>
 #include "front/http.h"
 #include "holdfast/holdfast.h"
 #include "io/nofile.h"
 #include "lib/door.h"
 
-/* A connection can take the largest message and what goes around it. */
+/* A connection can take the largest message and what HTTP adds to it. */
 static struct hf_http_limits limits_for(const struct hf_limits *limits)
 {
     const struct hf_http_limits *usual = &hf_http_limits_default;

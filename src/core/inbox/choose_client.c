@@ -1,6 +1,6 @@
-/* choose_client.c - a server asks something of a client: which client it is, and whether it can be
- * asked. The candidates are clients, not calls (DESIGN 9); one that has been gone for goneMs is
- * none as long as somebody else is there. */
+/* choose_client.c - a server asks something of a client: which client the request is for, and
+ * whether that client can be asked. The candidates are clients, not calls (DESIGN 9); a client that
+ * has been gone for goneMs is no candidate as long as another one is there. */
 #include "core/inbox/choose_client.h"
 #include "core/bridge/park.h"
 #include "core/bridge/park_question.h"
@@ -13,13 +13,13 @@
 #include "core/state/session.h"
 
 enum {
-    ASKS_MAX = 1000,       /* of one runtime, with clients */
-    ASK_ID_MAX = 16 * 1024 /* bytes of a server's own id, kept for each */
+    ASKS_MAX = 1000,       /* server requests of one runtime that wait for clients */
+    ASK_ID_MAX = 16 * 1024 /* bytes of the server's own id, kept for each request */
 };
 
-/* ---- whose is it? ---- */
+/* ---- which client the request is for ---- */
 
-/* The one client whose calls it has; NULL: there are several, or none. */
+/* The one client whose calls the runtime has; NULL: there are several such clients, or none. */
 static struct hf_session *sole_caller(const struct hf_runtime *runtime, bool with_forsaken)
 {
     struct hf_session *sole = NULL;
@@ -54,8 +54,8 @@ struct hf_session *hf_choose_client_of(const struct hf_runtime *runtime,
     return runtime->slot->owner ? runtime->slot->owner : hf_audiences_sole_client(runtime->server);
 }
 
-/* Where that client looks for it: at the request it belongs to, or else at the newest of its
- * requests that are with the server. */
+/* The `via` under which the client gets the server's request: that of the call it belongs to, or
+ * else that of the client's newest call that is with the server. */
 static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *origin,
                        const struct hf_session *session)
 {
@@ -72,9 +72,9 @@ static uint64_t via_of(const struct hf_runtime *runtime, const struct hf_call *o
     return via;
 }
 
-/* ---- may it be asked? ---- */
+/* ---- whether that client can be asked ---- */
 
-/* Why this request cannot be passed on, or NULL. */
+/* Why the server's request cannot be passed on, or NULL. */
 static const char *refusal(const struct hf_runtime *runtime, const struct hf_session *session,
                            const struct hf_msg *msg)
 {

@@ -8,7 +8,7 @@ struct hf_runtime;
 struct hf_server_request;
 struct hf_session;
 
-/* Whom a message of that server is for; NULL: nobody can tell. */
+/* The client that a message of the runtime's server is for; NULL: nobody can tell. */
 struct hf_session *hf_choose_client_of(const struct hf_runtime *runtime,
                                        const struct hf_call *origin);
 void hf_choose_client(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg);

@@ -1,5 +1,5 @@
-/* client_call.c - a client's call as its owner sees it: what the server's answer means for it,
- * which calls are answered without their server, and what is not known after one that went
+/* client_call.c - a client's call as its owner sees it: what the server's answer means for the
+ * call, which calls are answered without their server, and what is unknown after a call that ended
  * unanswered. */
 #include "core/inbox/client_call.h"
 #include "core/bridge/legacy_input.h"
@@ -17,14 +17,14 @@
 #include "core/subscription/subscription.h"
 #include "core/subscription/upstream.h"
 
-/* In the words of its server's era. */
+/* Whether the server says that it has no such resource, with the error code of the server's era. */
 static bool says_not_found(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = hf_msg_error_code(msg);
     return code == -32002 || (code == -32602 && call->runtime->is_modern);
 }
 
-/* The server's answer goes to the client, in the words of its era. */
+/* The server's answer goes to the client, in the words of the client's era. */
 static void pass(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
@@ -47,10 +47,10 @@ static void pass(struct hf_call *call, const struct hf_msg *msg)
     hf_call_answer(call, answer);
 }
 
-/* True: another server may have the resource, and is asked. */
+/* True: the call moves to another server, which may have the resource. */
 static bool moves_on(struct hf_call *call, const struct hf_msg *msg)
 {
-    const bool has_asked = call->park || call->input; /* who asks has what is asked for */
+    const bool has_asked = call->park || call->input; /* a server that asks has the resource */
     if (call->method->id != HF_METHOD_RESOURCES_READ || !call->is_guess || has_asked ||
         !says_not_found(call, msg))
         return false;
@@ -61,7 +61,7 @@ static bool moves_on(struct hf_call *call, const struct hf_msg *msg)
     return slot;
 }
 
-/* What the server tells of has changed with this answer. */
+/* The answer changes which resources the server sends updates of. */
 static void note_subscription(const struct hf_call *call, const struct hf_msg *msg)
 {
     const enum hf_method_id method = call->method->id;
@@ -75,7 +75,7 @@ static void note_subscription(const struct hf_call *call, const struct hf_msg *m
         hf_upstream_unsubscribed(call->runtime, call->uri);
         hf_session_unsubscribe(call->session, call->slot->server, call->uri);
     }
-    /* also after an error: others may have relied on it */
+    /* also after an error: other clients may have relied on the subscription */
     hf_upstream_mark(call->runtime, call->uri);
 }
 
@@ -99,10 +99,11 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
         transport->answer_passed(runtime, msg);
 }
 
-/* A server may have changed its era while the call waited for it. */
+/* A call that its server cannot take is answered here: the server may have changed its era while
+ * the call waited. */
 static bool answered_instead(struct hf_call *call)
 {
-    /* nothing of this can be where both sides speak the older era */
+    /* none of these cases can occur where both sides speak the legacy era */
     if (!call->eras && !call->input && !call->slot->current->is_modern)
         return false;
     if (hf_retry_is_misplaced(call))

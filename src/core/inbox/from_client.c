@@ -21,7 +21,7 @@
 
 /* ---- requests ---- */
 
-/* Whose it is and which key it has, as far as it says so itself. */
+/* Fills in who the caller is and the idempotency key, as far as the request says so itself. */
 static void identify(struct hf_incoming *in, const struct hf_origin *origin)
 {
     const struct hf_span meta = in->msg->meta;
@@ -86,8 +86,9 @@ static void take_cancel(struct hf_session *session, const struct hf_msg *msg)
     bool are_two;
     struct hf_call *found = hf_session_find_call(session, id, &are_two);
     if (are_two)
-        return; /* nobody can say which one is meant */
-    /* over HTTP many clients share a modern session, and the end of its stream is what cancels */
+        return; /* two calls have this id: nobody can say which one is meant */
+    /* Over HTTP many clients share one modern session: there a client cancels by closing the stream
+     * of its request. */
     struct hf_listener *listener =
         id.p && !session->is_modern ? hf_listener_find(session, id) : NULL;
     if (listener && !found)
@@ -105,7 +106,7 @@ static void tell_servers(struct hf_session *session, enum hf_method_id method, s
         if (slot && slot->current &&
             !(slot->current->is_modern && method == HF_METHOD_ROOTS_CHANGED))
             hf_runtime_notify(slot->current,
-                              text); /* the modern era asks for the roots where it needs them */
+                              text); /* a modern server asks for the roots where it needs them */
     }
 }
 
@@ -115,7 +116,7 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     switch (method) {
     case HF_METHOD_INITIALIZED: hf_initialize_confirmed(session); break;
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
-    case HF_METHOD_PROGRESS: { /* of something a server asked of it */
+    case HF_METHOD_PROGRESS: { /* progress of a request that a server made of this client */
         struct hf_server_request *ask;
         HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
             hf_runtime_notify(ask->runtime, msg->text);
@@ -130,15 +131,15 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     }
 }
 
-/* To what a server asked of it. One that comes late is dropped: the server is gone, or took its
- * request back. */
+/* The client's answer to a server's request. A late answer is dropped: the server is gone, or has
+ * cancelled its request. */
 static void take_answer(struct hf_session *session, const struct hf_msg *msg)
 {
     if (!hf_server_request_answered(session, msg))
         (void)hf_input_answered(session, msg);
 }
 
-/* Returns how many answers it will get. */
+/* Returns how many answers the client's message will get. */
 static unsigned take_one(struct hf_session *session, const struct hf_origin *origin,
                          struct hf_span text)
 {
@@ -168,7 +169,7 @@ static unsigned take_message(struct hf_session *session, const struct hf_origin 
                              struct hf_span text)
 {
     struct hf_json_error error;
-    /* 2025-03-26 had batches; each of its messages is answered on its own */
+    /* revision 2025-03-26 had batches; each message of a batch is answered on its own */
     if (hf_json_type(text) != HF_JSON_ARRAY ||
         !hf_json_check(text, session->engine->limits.max_depth, &error))
         return take_one(session, origin, text);

@@ -24,9 +24,10 @@
 #include "core/subscription/upstream.h"
 #include "wire/scan.h"
 
-enum { BRACES_MAX = 8 }; /* of one line, that are looked behind in vain */
+enum { BRACES_MAX = 8 }; /* of one line: opening braces that no whole JSON text follows */
 
-static bool is_ours(const struct hf_runtime *runtime) /* not of an old generation */
+/* False: the runtime is of an old generation. */
+static bool is_ours(const struct hf_runtime *runtime)
 {
     return runtime == runtime->slot->current || runtime == runtime->slot->attempt;
 }
@@ -43,7 +44,7 @@ static void drop_stale(struct hf_runtime *runtime, const char *what)
 static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
                          const struct hf_msg *msg)
 {
-    if (runtime->is_frozen) { /* nothing can be said to it any more */
+    if (runtime->is_frozen) { /* nothing can be written to this server any more */
         drop_stale(runtime, "request");
         return;
     }
@@ -53,7 +54,8 @@ static void take_request(struct hf_runtime *runtime, struct hf_call *origin,
         hf_runtime_respond(runtime, hf_draft_end(runtime->server->engine, &draft));
         return;
     }
-    if (runtime->is_modern) { /* it asks by answering, and over HTTP it would take no answer */
+    /* A modern server asks with input_required; over HTTP it would take no answer to a request. */
+    if (runtime->is_modern) {
         if (!runtime->remote)
             hf_runtime_respond_error(runtime, msg->id, -32601,
                                      "there are no such requests in this revision");
@@ -84,7 +86,7 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
     }
     if (hf_json_double(hf_json_get(msg->params, HF_SPAN("progress")), &value)) {
         if (call->progress_sent > 0 && value <= call->progress_sent)
-            return; /* it must grow, and we told of the waiting already */
+            return; /* progress must grow, and we have reported progress of the waiting already */
         call->progress_sent = value;
     }
     if (hf_call_is_parked(call))
@@ -93,8 +95,8 @@ static void take_progress(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_session_send_spliced(call->session, call->via, msg->text, token, call->token);
 }
 
-/* A modern request says itself from which level on its client wants to hear; if it does not, never.
- */
+/* A modern request names the log level from which on its client wants messages; a request without a
+ * level wants none. */
 static bool wants_log(const struct hf_call *call, const struct hf_msg *msg)
 {
     if (!call->is_modern || hf_method_find(msg->method)->id != HF_METHOD_MESSAGE)
@@ -107,8 +109,8 @@ static bool wants_log(const struct hf_call *call, const struct hf_msg *msg)
     return least >= 0 && hf_level_of(hf_json_get(msg->params, HF_SPAN("level"))) >= least;
 }
 
-/* Where the client hears of it; false: nowhere. In a session where every request is of a client of
- * its own, it must be clear which one is meant. */
+/* Finds the `via` under which the client gets a log message; false: the client does not get it. In
+ * a session that many modern clients share, it must be clear which request is meant. */
 static bool log_via(const struct hf_runtime *runtime, const struct hf_call *origin,
                     const struct hf_session *session, const struct hf_msg *msg, uint64_t *ret_via)
 {
@@ -172,8 +174,8 @@ static void take_notification(struct hf_runtime *runtime, const struct hf_call *
         hf_listing_again(runtime, HF_PART_TEMPLATES);
         break;
     case HF_METHOD_RESOURCE_UPDATED: hf_update_pass(runtime, msg); break;
-    case HF_METHOD_LISTENS: break; /* heard above */
-    default:                       /* messages, and what we do not know */
+    case HF_METHOD_LISTENS: break; /* handled above */
+    default:                       /* log messages, and methods that we do not know */
         if (!hf_task_news(runtime, msg))
             take_log(runtime, origin, msg);
         break;
@@ -200,7 +202,7 @@ static void take_answer(struct hf_runtime *runtime, const struct hf_msg *msg)
         hf_call_end_ours(call);
 }
 
-/* An answer that cannot be passed on: the call ran, and that is all we can say. */
+/* A call whose answer cannot be passed on has run, and that is all we can say of it. */
 static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim *skim,
                            enum hf_error error, const char *reason, const char *what)
 {
@@ -221,7 +223,7 @@ static bool answer_is_lost(struct hf_runtime *runtime, const struct hf_json_skim
     const struct hf_msg failure = { .kind = HF_MSG_ERROR,
                                     .error =
                                         HF_SPAN("{\"code\":0,\"message\":\"unreadable answer\"}") };
-    if (call->owner->unreadable) /* whoever waits for it must not wait for ever */
+    if (call->owner->unreadable) /* the owner of the call must not wait for ever */
         call->owner->unreadable(call, &failure);
     else
         hf_call_end_ours(call);
@@ -266,7 +268,7 @@ void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_
     hf_server_message(runtime, NULL, hf_msg_without_bom(line));
 }
 
-/* One JSON text. False: it is none, and `err` says why. */
+/* Takes one JSON text. False: it is no message, and `err` says why. */
 static bool take_one(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text,
                      struct hf_err *err)
 {
@@ -297,7 +299,7 @@ static struct hf_call *if_not_ended(struct hf_call *origin)
     return origin && origin->stage != HF_CALL_ENDED ? origin : NULL;
 }
 
-/* One message, or a batch: 2025-03-26 had them, and servers may answer with them. */
+/* Takes one message or a batch: 2025-03-26 had batches, and servers may answer with them. */
 static bool take_text(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text,
                       struct hf_err *err)
 {
@@ -312,8 +314,8 @@ static bool take_text(struct hf_runtime *runtime, struct hf_call *origin, struct
     return true;
 }
 
-/* Among words it must say all that makes an answer: a log line may well tell of an id and of a
- * result. */
+/* A text among other words counts as an answer only if it has every member of an answer: a log line
+ * may well mention an id and a result. */
 static bool is_awaited(struct hf_runtime *runtime, struct hf_span text, unsigned depth_max)
 {
     struct hf_buf mended = hf_draft();
@@ -326,9 +328,9 @@ static bool is_awaited(struct hf_runtime *runtime, struct hf_span text, unsigned
     return is_it;
 }
 
-/* The first answer that somebody waits for in a text that is no message; n == 0: none. What is
- * whole is skipped and what is not costs one of `braces`, so the work stays within a few times the
- * text, whatever is in it. */
+/* The first answer that a call waits for in a text that is no message; n == 0: none. A whole JSON
+ * text is skipped, and a brace that begins no whole one costs one of `braces`: so the work stays
+ * within a few times the length of the text, whatever is in it. */
 static struct hf_span answer_among_words(struct hf_runtime *runtime, struct hf_span text,
                                          unsigned *braces)
 {
@@ -348,8 +350,8 @@ static struct hf_span answer_among_words(struct hf_runtime *runtime, struct hf_s
     return (struct hf_span) { NULL, 0 };
 }
 
-/* Two threads of a server that write at once put two messages on one line, and others put words
- * around a message: whatever is whole counts. */
+/* A line may hold more than one message (two threads of a server wrote at once) or words around a
+ * message: every whole message in it counts. */
 void hf_server_message(struct hf_runtime *runtime, struct hf_call *origin, struct hf_span text)
 {
     struct hf_err err;

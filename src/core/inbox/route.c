@@ -22,7 +22,7 @@
 #include "core/subscription/listener.h"
 #include "core/subscription/subscription.h"
 
-enum { LEVEL_MAX = 64 }; /* bytes of a log level: it is kept */
+enum { LEVEL_MAX = 64 }; /* bytes of a log level: the engine keeps it */
 
 static void reply_list(const struct hf_incoming *in, enum hf_part_id part)
 {
@@ -47,7 +47,8 @@ static void refuse_denied(const struct hf_incoming *in, struct hf_server *server
         "not sent.");
 }
 
-/* Sends the request on its way to `server`. `name` is what the client called it, in msg. */
+/* Sends the request on its way to the target's server. `name` is the client's name for the tool,
+ * prompt or resource, a span of the message. */
 static void route(const struct hf_incoming *in, const struct hf_target *target, struct hf_span name)
 {
     struct hf_session *session = in->session;
@@ -107,7 +108,7 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
     hf_call_arrive(call, slot);
 }
 
-/* To the one server behind this door. */
+/* For a session that has one server alone: the request goes to that server. */
 static void route_to_only(const struct hf_incoming *in)
 {
     route(in, &(struct hf_target) { .server = in->session->only }, (struct hf_span) { NULL, 0 });
@@ -128,7 +129,7 @@ static void take_named(const struct hf_incoming *in, enum hf_part_id part, struc
     }
 }
 
-/* The next server, in config order, that may have a resource nobody lists. */
+/* The next server, in config order, that may have a resource that no server lists. */
 struct hf_server *hf_request_next_with_resources(struct hf_session *session,
                                                  struct hf_server *after)
 {
@@ -146,7 +147,7 @@ struct hf_server *hf_request_next_with_resources(struct hf_session *session,
     return NULL;
 }
 
-/* Refuses what would make us remember too much of its client, and says whether it did. */
+/* Refuses a request that would make us remember too much of its client; true: it was refused. */
 bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes)
 {
     if (hf_session_may_remember(in->session, bytes))
@@ -183,7 +184,7 @@ static void take_uri(const struct hf_incoming *in, struct hf_span uri)
             "Clients of holdfast are subscribed to as many resources as it can follow; this "
             "request was not sent. Unsubscribe from others first.");
     } else if (method == HF_METHOD_UNSUBSCRIBE && hf_session_shares(session, target.server, uri)) {
-        hf_session_unsubscribe(session, target.server, uri); /* the server still owes the others */
+        hf_session_unsubscribe(session, target.server, uri); /* others still want updates */
         hf_reply_result(in, HF_SPAN("{}"));
     } else if (method != HF_METHOD_SUBSCRIBE || !hf_request_refuses_to_keep(in, uri.n)) {
         route(in, &target, uri);
@@ -211,7 +212,7 @@ static void take_level(const struct hf_incoming *in)
     hf_free(session->log_level);
     session->log_level = hf_span_dup(level);
     const int number = hf_level_of(level);
-    hf_session_set_level(session, number < 0 ? 0 : number); /* not known to us: everything */
+    hf_session_set_level(session, number < 0 ? 0 : number); /* unknown level: everything */
     if (session->only) {
         route_to_only(in);
         return;
@@ -225,7 +226,8 @@ static void take_level(const struct hf_incoming *in)
     }
 }
 
-/* At the door of one server every task is that server's, whatever we know of it. */
+/* In a session that has one server alone, every task is that server's, also one that we do not
+ * know. */
 static void take_task(const struct hf_incoming *in)
 {
     struct hf_session *session = in->session;

@@ -10,10 +10,10 @@ struct hf_server;
 struct hf_session;
 
 void hf_request_route(const struct hf_incoming *in);
-/* The next server, in config order, that may have a resource nobody lists. */
+/* The next server, in config order, that may have a resource that no server lists. */
 struct hf_server *hf_request_next_with_resources(struct hf_session *session,
                                                  struct hf_server *after);
-/* Refuses what would make us remember too much of its client, and says whether it did. */
+/* Refuses a request that would make us remember too much of its client; true: it was refused. */
 bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes);
 
 #endif

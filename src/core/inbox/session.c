@@ -1,4 +1,4 @@
-/* session.c - clients come, stop reading, finish and go: what becomes of what they asked for. */
+/* session.c - clients come, stop reading, finish and leave: what becomes of their calls. */
 #include "core/inbox/session.h"
 #include <assert.h>
 #include "core/bridge/legacy_input.h"
@@ -24,7 +24,7 @@
 #include "core/subscription/listener.h"
 #include "core/subscription/subscription.h"
 
-/* ---- coming ---- */
+/* ---- a client comes ---- */
 
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
                                    struct hf_now now)
@@ -58,9 +58,10 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
     return session;
 }
 
-/* ---- one of its messages is not waited for any more ---- */
+/* ---- a client stops waiting for one of its messages ---- */
 
-/* Its answer is of use to nobody while that lasts; it goes on, unless others want its place. */
+/* Notes that nobody reads the call's answer now, or that somebody does again. The call goes on
+ * meanwhile, unless other calls want its place. */
 static void be_gone(struct hf_call *call, bool is_gone)
 {
     struct hf_engine *engine = call->engine;
@@ -73,7 +74,7 @@ static void be_gone(struct hf_call *call, bool is_gone)
         hf_call_arm(call);
 }
 
-/* What is done with each may remove it, and no other. */
+/* Calls `act` for each call of `via`. `act` may remove the call that it is given, and no other. */
 static void each_via(struct hf_session *session, uint64_t via, void (*act)(struct hf_call *call))
 {
     struct hf_call *call;
@@ -101,7 +102,7 @@ static void come_back(struct hf_call *call)
 
 static void go(struct hf_call *call)
 {
-    if (call->stage == HF_CALL_JOINED) /* what it waits for is kept for the next retry */
+    if (call->stage == HF_CALL_JOINED) /* its call is kept for the next retry */
         hf_call_cancel(call, HF_SPAN(""));
     else if (hf_stage_is_waiting(call->stage) || call->stage == HF_CALL_QUEUED)
         hf_call_fail(call, HF_ERROR_UNAVAILABLE, "client_gone",
@@ -137,7 +138,7 @@ void hf_session_via_cancelled(struct hf_session *session, uint64_t via, struct h
     each_via(session, via, cancel);
 }
 
-/* ---- finishing: it sends nothing more, and still reads ---- */
+/* ---- a client finishes: it sends nothing more, and still reads ---- */
 
 void hf_session_finish(struct hf_session *session, struct hf_now now)
 {
@@ -149,13 +150,13 @@ void hf_session_finish(struct hf_session *session, struct hf_now now)
     hf_session_settle(session);
 }
 
-/* A retry is as far as the call that it waits for. */
+/* A retry has got as far as the call that it waits for. */
 static struct hf_call *sent_for(struct hf_call *call)
 {
     return call->stage == HF_CALL_JOINED ? call->engine->bridge->sent(call) : call;
 }
 
-/* Dispatched calls that have had their time are told so; the timer is set for the next of them. */
+/* Answers dispatched calls whose drainMs has passed, and sets the timer for the next one. */
 void hf_session_timer(struct hf_session *session)
 {
     const uint64_t now = session->engine->now_ms;
@@ -176,17 +177,17 @@ void hf_session_timer(struct hf_session *session)
     }
 }
 
-/* ---- leaving ---- */
+/* ---- a client leaves ---- */
 
-/* Its client is told how far it got. */
+/* The client is told how far its call got. */
 static void give_up(struct hf_call *call)
 {
     struct hf_call *sent = sent_for(call);
-    const bool is_laid_aside = !sent->slot; /* by a retry that was given up before this one */
+    const bool is_laid_aside = !sent->slot; /* by another retry, given up before */
     const bool may_have_run = hf_stage_is_begun(sent->stage) ||
                               (sent->stage == HF_CALL_ASKING && !is_laid_aside) ||
                               sent->was_dispatched;
-    if (sent->stage == HF_CALL_KEEPING) { /* its answer is there: whoever waits for it has it */
+    if (sent->stage == HF_CALL_KEEPING) { /* the answer is known: pass it on */
         hf_seam_let_go(sent);
         return;
     }

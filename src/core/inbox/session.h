@@ -1,4 +1,4 @@
-/* session.h - clients come, stop reading, finish and go. */
+/* session.h - clients come, stop reading, finish and leave. */
 #ifndef HF_CORE_INBOX_SESSION_H
 #define HF_CORE_INBOX_SESSION_H
 

@@ -70,6 +70,7 @@ uint64_t hf_backoff_delay_ms(const struct hf_backoff *b, const struct hf_backoff
 bool hf_backoff_spent(const struct hf_backoff *b, const struct hf_backoff_settings *s)
 {
     const int32_t limit = b->was_connected ? s->attempts : s->first_attempts;
-    /* the newest death is not counted: attempts are, and it is what the first of them answers */
+    /* The newest death is not counted: the limit is one of attempts, and the first of them follows
+     * that death. */
     return limit >= 0 && b->streak - b->streak_has_death >= (uint32_t)limit;
 }

@@ -2,7 +2,7 @@
  * backoff.h - when the next attempt may come, and when to give up, from a record of past failures.
  *
  * k = failed attempts and unplanned deaths of the last windowMs, the newest death not counted: a
- * first death costs nothing, a crash loop is slowed down even though each start of it succeeds.
+ * first death costs nothing, a crash loop is slowed down even though each of its starts succeeds.
  * The budget is a streak: failed attempts, and deaths of runtimes that never completed a call, here
  * too without the newest.
  */
@@ -16,12 +16,12 @@
 enum { HF_BACKOFF_RING = 32, HF_CRASH_LOOP_K = 5 };
 
 struct hf_backoff {
-    uint64_t failed_at_ms[HF_BACKOFF_RING]; /* the newest overwrite the oldest */
+    uint64_t failed_at_ms[HF_BACKOFF_RING]; /* a ring: the newest failure overwrites the oldest */
     uint32_t count, next;
-    uint64_t last_death_ms; /* 0: none since the last reset */
+    uint64_t last_death_ms; /* 0: no death since the last reset */
     uint32_t streak;
     bool streak_has_death;
-    uint64_t retry_after_ms; /* absolute: not before, because the peer said so */
+    uint64_t retry_after_ms; /* absolute: no attempt before that, because the server said so */
     bool was_connected;
 };
 
@@ -29,7 +29,7 @@ void hf_backoff_reset(struct hf_backoff *b); /* a fresh budget; was_connected st
 void hf_backoff_attempt_failed(struct hf_backoff *b, uint64_t now_ms);
 void hf_backoff_died(struct hf_backoff *b, bool completed_a_call, uint64_t now_ms);
 void hf_backoff_connected(struct hf_backoff *b);
-static inline void hf_backoff_call_completed(struct hf_backoff *b) /* the streak is over */
+static inline void hf_backoff_call_completed(struct hf_backoff *b) /* ends the streak */
 {
     b->streak = 0;
     b->streak_has_death = false;

@@ -56,7 +56,7 @@ void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra
     const struct hf_span own = hf_json_get(params, HF_SPAN("_meta"));
     struct hf_buf first = draft(), second = draft();
     ret[0] = ret[1] = (struct hf_insert) { 0 };
-    if (hf_json_type(params) != HF_JSON_OBJECT) { /* none at all: before the closing brace */
+    if (hf_json_type(params) != HF_JSON_OBJECT) { /* no params: they go before the closing brace */
         hf_buf_add_str(&first, ",\"params\":{");
         hf_buf_add(&first, extra);
         add_member_object(&first, "_meta", meta);

@@ -1,8 +1,8 @@
 /*
- * era.h - what the two eras of the protocol call things, and how a message is dressed for each.
+ * era.h - what the two eras of the protocol call things, and how a message is rewritten for each.
  *
  * Legacy (2024-11-05 … 2025-11-25): initialize, then state per connection. Modern (2026-07-28):
- * every request says who asks and what he can do, in its own `_meta`.
+ * every request says in its own `_meta` who the client is and what it can do.
  */
 #ifndef HF_CORE_ERA_H
 #define HF_CORE_ERA_H
@@ -30,7 +30,7 @@ enum { /* error codes of the modern revision */
        HF_CODE_UNSUPPORTED_VERSION = -32022,
 };
 
-/* A request that says of itself that it is modern. */
+/* A request that is modern says so in its `_meta`. */
 static inline bool hf_era_is_modern(const struct hf_msg *msg)
 {
     return msg->meta.p && hf_json_get(msg->meta, HF_SPAN(HF_META_VERSION)).p;
@@ -41,31 +41,31 @@ static inline bool hf_era_is_modern(const struct hf_msg *msg)
 void hf_era_add_meta(struct hf_buf *out, struct hf_span client_info, struct hf_span capabilities,
                      struct hf_span level);
 
-struct hf_insert { /* bytes to be put into a text, at this place of it */
+struct hf_insert { /* bytes to be put into a text at offset `at` */
     size_t at;
     char *bytes; /* owned; NULL: nothing */
     size_t length;
-    size_t replaces; /* this many bytes of the text */
+    size_t replaces; /* how many bytes of the text `bytes` stands for */
 };
 enum { HF_INSERTS_MAX = 2 };
-/* Where the members of a modern `_meta`, and members of `params` beside it (`extra`, without
- * braces, may be empty), go into a request that has none of them yet. `ret` in the order of the
+/* Where the members of a modern `_meta` go into a request that has none of them, and with them
+ * further members of `params` (`extra`, without braces, may be empty). `ret` is in the order of the
  * text. */
 void hf_era_dress(struct hf_span text, struct hf_span meta, struct hf_span extra,
                   struct hf_insert ret[HF_INSERTS_MAX]);
 
-/* The other way: `_meta` without the members that make a request modern. A server of both eras
- * would take it for a modern one in the middle of its session. `token` (raw, in the text; p NULL:
- * none) is the progress token of the client, and `by` stands in its place. */
+/* The reverse: `_meta` without the members that make a request modern, since a server of both eras
+ * would take the request for a modern one in the middle of its session. `token` (raw, in the text;
+ * p NULL: none) is the client's progress token; `by` takes its place. */
 void hf_era_strip(struct hf_span text, struct hf_span token, struct hf_span by,
                   struct hf_insert ret[HF_INSERTS_MAX]);
 
-size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX]); /* bytes */
+size_t hf_era_weight(const struct hf_insert inserts[HF_INSERTS_MAX]); /* bytes of all inserts */
 void hf_era_undress(struct hf_insert inserts[HF_INSERTS_MAX]);
 
-/* What the result of a legacy server lacks for a modern client: `ret_insert` goes behind the
- * result's opening brace. `server_info` raw, may be empty; `is_cacheable`: ttlMs and cacheScope
- * too. */
+/* What a legacy server's result lacks for a modern client: `ret` goes behind the opening braces of
+ * the result and of its `_meta`. `server_info` is raw and may be empty; `is_cacheable`: ttlMs and
+ * cacheScope too. */
 void hf_era_complete(struct hf_span result, struct hf_span server_info, bool is_cacheable,
                      struct hf_insert ret[HF_INSERTS_MAX]);
 

@@ -12,7 +12,7 @@ static const struct {
     const char *retry;
 } errors[] = { HF_ERRORS(ROW) };
 
-/* The members of an object, without its braces. */
+/* Adds the members of an object, without its braces. */
 static void add_facts(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts)
 {
     assert(error < HF_ERROR_COUNT);
@@ -78,7 +78,7 @@ bool hf_error_of_code(int64_t code, bool dispatched, enum hf_error *ret_error)
 
 /* ---- sentences ---- */
 
-/* Found in what clients look for before they send a call again by themselves. */
+/* Words that some clients look for in an error before they send the call again by themselves. */
 static bool is_misleading(const char *text, size_t n)
 {
     static const char *const words[] = { "connect", "session", "fetch",  "http",   "transport",
@@ -95,7 +95,7 @@ static bool is_misleading(const char *text, size_t n)
 void hf_error_add_why(struct hf_buf *out, const char *why)
 {
     size_t n = strlen(why);
-    const char *aside = strstr(why, " ("); /* what is said in brackets may be left out */
+    const char *aside = strstr(why, " ("); /* a part in brackets may be left out */
     if (is_misleading(why, n) && aside)
         n = (size_t)(aside - why);
     if (n > 0 && !is_misleading(why, n))

@@ -1,7 +1,7 @@
 /*
  * errors.h - the errors a client sees from us (DESIGN 7): one table of code, name and what to do.
  *
- * Each says a sentence that a model can act on and carries facts for machines. retrySafe is always
+ * Each error has a sentence that a model can act on and facts for machines. retrySafe is always
  * the opposite of dispatched.
  *
  * 1. A tools/call is answered with a result that says isError, because an error invites some
@@ -43,19 +43,19 @@ struct hf_error_facts {
     int64_t retry_after_ms; /* -1: not known */
 };
 
-/* How a failure of ours is told. */
+/* The form in which a failure of holdfast's own is told. */
 enum hf_failure_form { HF_AS_ERROR, HF_AS_RESULT, HF_AS_MODERN_RESULT };
 /* Appends what follows the id of an answer: ,"error":{"code":…,"message":…,"data":{…}}} or, as the
  * result of a tool, ,"result":{"content":[…],"isError":true,"_meta":{…}}} */
 void hf_error_write(struct hf_buf *out, enum hf_error error, const struct hf_error_facts *facts,
                     enum hf_failure_form form);
-#define HF_META_OUTCOME "dev.holdfast/outcome" /* the member of _meta that has the facts */
-/* The error of that code that was, or was not, dispatched; false: it is none of ours. */
+#define HF_META_OUTCOME "dev.holdfast/outcome" /* the member of _meta with the facts */
+/* The error with that code that was, or was not, dispatched; false: holdfast has no such error. */
 bool hf_error_of_code(int64_t code, bool dispatched, enum hf_error *ret_error);
 
-/* Appends " (why)", as far as it may stand in a sentence; nothing if it may not. */
+/* Appends " (why)" without the words that may not stand in a sentence; nothing if none is left. */
 void hf_error_add_why(struct hf_buf *out, const char *why);
-/* Makes a sentence of it that has no double quotes; in place. */
+/* Replaces the double quotes of a sentence, in place. */
 void hf_error_tidy_sentence(char *sentence);
 int hf_error_code(enum hf_error error);
 const char *hf_error_name(enum hf_error error);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* More taken back than was written is not ours, and proves nothing. */
+/* If more was taken back than was written, it is not what we wrote, and proves nothing. */
 static uint64_t read_up_to(struct hf_stream_facts facts)
 {
     const uint64_t back = facts.taken_back > 0 ? (uint64_t)facts.taken_back : 0;
@@ -43,8 +43,8 @@ bool hf_http_says_other_era(int status)
     return status == 400 || status == 404 || status == 405;
 }
 
-/* 405, 413 and 415 are answered by whoever guards the door, before a tool could see it. So is a 401
- * that a ping meets as well; another one may be the tool's own. */
+/* 405, 413 and 415 come from what stands in front of the tools: no tool has seen the call. So does
+ * a 401 that a ping gets as well; any other 401 may be the tool's own. */
 enum hf_http_verdict hf_http_rejection(int status, bool is_anybodys)
 {
     const bool is_at_the_door = status == 405 || status == 413 || status == 415;
@@ -74,7 +74,8 @@ enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)
         return HF_HTTP_DOUBTED;
     if (facts.status < 400 || facts.status >= 500)
         return HF_HTTP_DISPATCHED;
-    /* who asks too much hears 429 to anything: a ping would confirm it, and a session lives on */
+    /* A client over its rate limit gets 429 to anything: a ping would get it too, and the session
+     * lives on. */
     if (facts.status == HF_TOO_MANY_REQUESTS)
         return HF_HTTP_REJECTED_LATE;
     if (facts.had_session || facts.status == 401 ||

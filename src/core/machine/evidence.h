@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define HF_EVIDENCES(X)                                                                            \
-    X(UNSENT, "unsent")   /* no byte of it left holdfast */                                        \
+    X(UNSENT, "unsent")   /* no byte of the request left holdfast */                               \
     X(PARTIAL, "partial") /* its closing brace never entered the pipe */                           \
     X(UNREAD, "unread")   /* we took its closing brace back out of the pipe */                     \
     X(REFUSED, "refused") /* the peer turned it away before processing */                          \
@@ -23,23 +23,23 @@
 #define HF_EVIDENCE_ENUM(id, name) HF_EVIDENCE_##id,
 enum hf_evidence { HF_EVIDENCES(HF_EVIDENCE_ENUM) HF_EVIDENCE_COUNT };
 
-struct hf_extent { /* of one request in the server's stdin */
+struct hf_extent { /* the place of one request in the server's stdin */
     uint64_t start, brace;
-    bool begun; /* at least one byte of it was written; start and brace mean nothing before */
+    bool begun; /* at least one byte was written; before that start and brace mean nothing */
 };
 
-struct hf_stream_facts { /* of a stdin that is never written again */
+struct hf_stream_facts { /* of a stdin that will not be written to again */
     uint64_t written;
-    int64_t taken_back; /* -1: could not look; nothing is proven */
+    int64_t taken_back; /* -1: the pipe could not be read; nothing is proven */
 };
 
 /* ---- HTTP: a request has an exchange of its own ---- */
 
 /* How much of an HTTP request may have left us, on its first and only send. */
 enum hf_sent {
-    HF_SENT_NOTHING, /* no connection, or not one byte of it was handed to the kernel */
-    HF_SENT_PART,    /* its last byte was never handed to the kernel */
-    HF_SENT_WHOLE,   /* or nobody can tell */
+    HF_SENT_NOTHING, /* no connection, or not one byte of the request was handed to the kernel */
+    HF_SENT_PART,    /* the last byte of the request was never handed to the kernel */
+    HF_SENT_WHOLE,   /* all of the request, or nobody can tell */
 };
 
 enum { HF_TOO_MANY_REQUESTS = 429 };
@@ -47,31 +47,32 @@ enum { HF_TOO_MANY_REQUESTS = 429 };
 struct hf_http_facts { /* of an exchange that ended without a JSON-RPC response with our id */
     enum hf_sent sent;
     int status;         /* 0: no whole head of an answer came */
-    bool had_session;   /* it carried a session id of theirs, in a header or in the URL */
-    bool is_vouched;    /* the operator says that with this status it never ran (refusedStatus) */
-    bool is_unreadable; /* the body was not read to its end: that response may stand in it */
+    bool had_session;   /* the request carried the server's session id, in a header or the URL */
+    bool is_vouched;    /* the operator says: a call with this status never ran (refusedStatus) */
+    bool is_unreadable; /* the body was not read to its end: the response may stand in it */
     bool is_to_nobody;  /* the body is a JSON-RPC error that names no request */
-    bool may_be_of_era; /* it was modern, and its server may have gone back to the older era */
+    bool may_be_of_era; /* the request was modern, and the server may have gone back to legacy */
 };
 
 enum hf_http_verdict {
     HF_HTTP_UNSENT,
     HF_HTTP_PARTIAL,
     HF_HTTP_REFUSED,
-    HF_HTTP_DOUBTED,       /* what is asked next decides: refused, or rejected (refusal.c) */
+    HF_HTTP_DOUBTED,       /* the refusal is examined: refused, or rejected (refusal.c) */
     HF_HTTP_REJECTED,      /* turned away before anything ran */
     HF_HTTP_REJECTED_LATE, /* turned away, perhaps by the tool itself */
     HF_HTTP_DISPATCHED,
 };
 enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts);
-/* Only these say "I do not know what you want": everything else teaches nothing about the era. */
+/* Only these statuses may mean that the server speaks another era: all others say nothing of the
+ * era. */
 bool hf_http_says_other_era(int status);
-/* What a 4xx means once it is not proven to be about the session or the era; `is_anybodys`: a ping
- * meets the same status. */
+/* What a 4xx means if it is not proven to be about the session or the era; `is_anybodys`: a ping
+ * gets the same status. */
 enum hf_http_verdict hf_http_rejection(int status, bool is_anybodys);
 
 enum hf_evidence hf_evidence_of(struct hf_extent extent, struct hf_stream_facts facts);
-/* Whether the server, or whatever it left behind, took at least one byte of the request. */
+/* Whether the server, or a process it left behind, took at least one byte of the request. */
 bool hf_evidence_byte_taken(struct hf_extent extent, struct hf_stream_facts facts);
 
 /* What a lost request may do next. */
@@ -86,9 +87,8 @@ enum { HF_SENDS_MAX = 3, HF_SENDS_MAX_ONCE_TAKEN = 2 };
 
 struct hf_history {
     unsigned sends;     /* how often a byte of it was written somewhere, this time included */
-    bool byte_taken;    /* by any generation */
-    bool is_repeatable; /* reads, and tools that their server calls idempotent where that is trusted
-                         */
+    bool byte_taken;    /* a server of any generation took a byte of it */
+    bool is_repeatable; /* a read, or a tool that a server trusted in that calls idempotent */
 };
 
 enum hf_verdict hf_evidence_verdict(enum hf_evidence evidence, struct hf_history history);

@@ -4,7 +4,7 @@
 #include "wire/scan.h"
 #include "wire/utf8.h"
 
-/* ---- is it the response to our request? ---- */
+/* ---- is the response to our request in it? ---- */
 
 static enum hf_reading read_one(struct hf_span value, uint64_t id, unsigned depth_max,
                                 struct hf_buf *answer)
@@ -37,7 +37,7 @@ static enum hf_reading read_json(struct hf_span text, uint64_t id, unsigned dept
     return HF_READ_NO_ANSWER;
 }
 
-/* Something may stand behind it: whatever is whole counts. */
+/* A body may hold several JSON texts: every whole one counts. */
 static enum hf_reading read_all(struct hf_span text, uint64_t id, unsigned depth_max,
                                 struct hf_buf *answer)
 {
@@ -57,9 +57,10 @@ static bool is_said(struct hf_span value)
     return value.p && hf_json_type(value) != HF_JSON_NULL;
 }
 
-/* ---- can it be read to its end? ---- */
+/* ---- can the body be read to its end? ---- */
 
-/* Whether something in it is called a result: also deep inside, in quotes or under another id. */
+/* Whether anything in the text is called a result: also deep inside, in quotes or under another
+ * id. */
 static bool has_result(struct hf_span text)
 {
     static const char name[] = "result";
@@ -72,7 +73,7 @@ static bool has_result(struct hf_span text)
     return false;
 }
 
-/* Words for people: UTF-8 in which nothing begins that could be JSON. */
+/* Whether the text is words for people: UTF-8 in which nothing begins that could be JSON. */
 static bool is_prose(struct hf_span text)
 {
     const char *end = text.p + text.n, *at = hf_scan_space(text.p, end);
@@ -90,7 +91,7 @@ static bool is_prose(struct hf_span text)
     return true;
 }
 
-/* An event in which the answer stood may not have come. */
+/* A stream of events proves nothing: the event with the answer may not have come. */
 static bool is_event_stream(struct hf_span type)
 {
     static const char name[] = "text/event-stream";
@@ -147,7 +148,7 @@ bool hf_body_is_exact_error(const struct hf_body *body, uint64_t id)
            hf_json_pick(members[2], inner, 2, inside) && inside[0].p;
 }
 
-/* ---- in the same way ---- */
+/* ---- are two refusals the same? ---- */
 
 static bool is_digit(char c)
 {
@@ -201,7 +202,7 @@ static void feed_blanked(struct hf_sha256 *hash, struct hf_span text, struct hf_
     }
 }
 
-/* What a machine is told: never blanked. False: it is told two things. */
+/* The error code, which is never blanked. False: the body has two of them. */
 static bool code_in(struct hf_span text, struct hf_span *ret_code)
 {
     static const struct hf_span error_name[] = { { "error", 5 } }, code_name[] = { { "code", 4 } };
@@ -216,7 +217,7 @@ static bool code_in(struct hf_span text, struct hf_span *ret_code)
     return hf_json_pick(text, error_name, 1, &error) && hf_json_pick(error, code_name, 1, ret_code);
 }
 
-/* Nothing is said by white space, brackets, numbers and a bare null. */
+/* White space, brackets, numbers and a bare null say nothing. */
 static bool says_nothing(struct hf_span text)
 {
     for (size_t at = 0; at < text.n;) {
@@ -236,7 +237,8 @@ struct hf_form hf_form_of(int status, const struct hf_body *body, struct hf_span
     struct hf_sha256 hash;
     struct hf_span code;
     const struct hf_span text = hf_msg_without_bom(body->text);
-    /* it says nothing, and anybody says that; or two things, and nobody knows which is meant */
+    /* A body that says nothing could come from any server; of two error codes nobody knows which is
+     * meant. */
     if (!code_in(text, &code) || (says_nothing(text) && (status != 404 || text.n > 0)))
         return (struct hf_form) { 0 };
     hf_sha256_init(&hash);
@@ -254,9 +256,9 @@ bool hf_form_same(const struct hf_form *a, const struct hf_form *b)
     return a->status && a->status == b->status && hf_digest_same(a->digest, b->digest);
 }
 
-/* ---- made up ---- */
+/* ---- made-up session ids ---- */
 
-/* A UUID keeps the two places that say what kind of UUID it is, or it would be none. */
+/* A UUID keeps the two digits that say which kind of UUID it is: without them it would be none. */
 static bool is_kind_of_uuid(struct hf_span word, size_t at)
 {
     return word.n == 36 && word.p[8] == '-' && word.p[13] == '-' && word.p[18] == '-' &&
@@ -272,7 +274,7 @@ static char another(char c, double share)
                                               : "GHIJKLMNOPQRSTUVWXYZ";
     const char *place = strchr(from, c);
     const size_t n = strlen(from);
-    /* never the same one again */
+    /* from 1 to n - 1: never the same character again */
     const size_t step = 1 + (size_t)(share * (double)(n - 1));
     return from[((size_t)(place - from) + step) % n];
 }
@@ -285,8 +287,8 @@ static void change_word(char *word, size_t n, double (*random)(void *context), v
             word[i] = another(word[i], random(context));
 }
 
-/* Behind the last '=' of a query, else behind the last '/' of the path; of a plain id: all of it.
- */
+/* Where the id begins in a URL: behind the last '=' of the query, else behind the last '/' of the
+ * path. A plain id begins at 0. */
 static size_t begin_of_id(struct hf_span name)
 {
     size_t begin = 0;

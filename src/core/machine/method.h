@@ -46,26 +46,26 @@ enum hf_method_id {
     HF_METHOD_RESOURCES_CHANGED,
     HF_METHOD_RESOURCE_UPDATED,
     HF_METHOD_ROOTS_CHANGED,
-    HF_METHOD_LISTENS, /* a subscription is acknowledged */
+    HF_METHOD_LISTENS, /* the server acknowledges a subscription */
     HF_METHOD_COUNT,
 };
 
 struct hf_method {
     enum hf_method_id id;
     const char *name;
-    size_t length;   /* of the name */
+    size_t length;   /* bytes of the name */
     bool only_reads; /* repeatable although dispatched (DESIGN 4) */
 };
 
-/* Never NULL: what is not known is the row HF_METHOD_UNKNOWN. */
+/* Never NULL: an unknown name has the row HF_METHOD_UNKNOWN. */
 const struct hf_method *hf_method_find(struct hf_span name);
 const struct hf_method *hf_method(enum hf_method_id id);
 
 /* The log levels of MCP, from debug (0) to emergency. */
-int hf_level_of(struct hf_span raw_string); /* -1: none that we know */
+int hf_level_of(struct hf_span raw_string); /* -1: no level that we know */
 const char *hf_level_name(int level);
 
-/* What a catalog consists of. */
+/* The lists that make up a server's catalog. */
 #define HF_PARTS(X) /* id, member, list method, list_changed, capability, what names an item */    \
     X(TOOLS, "tools", TOOLS_LIST, TOOLS_CHANGED, "tools", "name")                                  \
     X(PROMPTS, "prompts", PROMPTS_LIST, PROMPTS_CHANGED, "prompts", "name")                        \

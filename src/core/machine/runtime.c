@@ -38,13 +38,13 @@ static const struct cell table[HF_RUNTIME_STATE_COUNT][HF_RUNTIME_EVENT_COUNT] =
     ON(SPAWNING, DRAIN) = MOVE(CLOSING, SHUT),
 
     ENDS_LIKE_ANY(PROBING),
-    ON(PROBING, GREET) = MOVE(HANDSHAKING, 0), /* legacy */
-    ON(PROBING, GREETED) = MOVE(LISTING, 0),   /* modern: there is nothing else to say */
+    ON(PROBING, GREET) = MOVE(HANDSHAKING, 0), /* the server is legacy */
+    ON(PROBING, GREETED) = MOVE(LISTING, 0),   /* the server is modern: no handshake follows */
     ON(PROBING, TIMEOUT) = MOVE(KILLING, SHOOT),
     ON(PROBING, DRAIN) = MOVE(CLOSING, SHUT),
 
     ENDS_LIKE_ANY(HANDSHAKING),
-    ON(HANDSHAKING, PROBE) = MOVE(PROBING, 0), /* it is no longer what it was */
+    ON(HANDSHAKING, PROBE) = MOVE(PROBING, 0), /* its era is not what it was */
     ON(HANDSHAKING, GREETED) = MOVE(LISTING, 0),
     ON(HANDSHAKING, TIMEOUT) = MOVE(KILLING, SHOOT),
     ON(HANDSHAKING, DRAIN) = MOVE(CLOSING, SHUT),
@@ -67,8 +67,8 @@ static const struct cell table[HF_RUNTIME_STATE_COUNT][HF_RUNTIME_EVENT_COUNT] =
     ON(CLOSING, KILL) = MOVE(KILLING, HF_RUNTIME_DO_KILL),
     ON(CLOSING, EXITED) = IGNORED(CLOSING),
     ON(CLOSING, STDOUT_EOF) = IGNORED(CLOSING),
-    ON(CLOSING, ENDED) = MOVE(KILLING, HF_RUNTIME_DO_KILL), /* what it left behind */
-    ON(CLOSING, TREE_GONE) = IGNORED(CLOSING), /* its last words are still to be read */
+    ON(CLOSING, ENDED) = MOVE(KILLING, HF_RUNTIME_DO_KILL), /* what the server left behind */
+    ON(CLOSING, TREE_GONE) = IGNORED(CLOSING),              /* its stdout is still to be read */
     ON(CLOSING, TIMEOUT) = MOVE(TERMING, HF_RUNTIME_DO_TERM),
 
     ON(TERMING, DRAIN) = IGNORED(TERMING),

@@ -17,8 +17,8 @@
 #include "core/settings.h"
 
 #define HF_RUNTIME_STATES(X)      /* state, its name, the setting that bounds the stay */          \
-    X(SPAWNING, "spawning", NONE) /* the whole start is bounded by one timer of its own */         \
-    X(PROBING, "probing", NONE)   /* which era does it speak? */                                   \
+    X(SPAWNING, "spawning", NONE) /* one timer bounds the whole start */                           \
+    X(PROBING, "probing", NONE)   /* which era does the server speak? */                           \
     X(HANDSHAKING, "handshaking", NONE)                                                            \
     X(LISTING, "listing", NONE)                                                                    \
     X(LIVE, "live", NONE)                                                                          \
@@ -30,16 +30,16 @@
 
 #define HF_RUNTIME_EVENTS(X)                                                                       \
     X(PROBE, "probe")     /* the process runs, and its era is not known */                         \
-    X(GREET, "greet")     /* the process runs and we know what to say */                           \
-    X(GREETED, "greeted") /* it answered initialize */                                             \
+    X(GREET, "greet")     /* the process runs, and its era is known */                             \
+    X(GREETED, "greeted") /* the server answered initialize */                                     \
     X(LISTED, "listed")                                                                            \
     X(NOT_STARTED, "not_started") /* there never was a process */                                  \
-    X(DRAIN, "drain")             /* finish what is in flight, take nothing new */                 \
+    X(DRAIN, "drain")             /* finish calls in flight, take no new ones */                   \
     X(DRAINED, "drained")                                                                          \
-    X(CLOSE, "close") /* now, politely */                                                          \
-    X(KILL, "kill")   /* now */                                                                    \
+    X(CLOSE, "close") /* end the server now, politely */                                           \
+    X(KILL, "kill")   /* kill the server now */                                                    \
     X(EXITED, "exited")                                                                            \
-    X(STDOUT_EOF, "stdout_eof") /* EOF of its stdout: no answer can come any more */               \
+    X(STDOUT_EOF, "stdout_eof") /* its stdout ended: no answer can come any more */                \
     X(ENDED, "ended")                                                                              \
     X(TREE_GONE, "tree_gone")                                                                      \
     X(TIMEOUT, "timeout")
@@ -52,12 +52,12 @@ enum hf_runtime_event { HF_RUNTIME_EVENTS(HF_RUNTIME_EVENT_ENUM) HF_RUNTIME_EVEN
 /* bits; performed lowest first */
 enum hf_runtime_effect {
     HF_RUNTIME_DO_NOTHING = 0,
-    HF_RUNTIME_DO_FREEZE = 1 << 0, /* write nothing more; take back what it did not read */
+    HF_RUNTIME_DO_FREEZE = 1 << 0, /* write nothing more; take back what the server did not read */
     HF_RUNTIME_DO_CLOSE_STDIN = 1 << 1,
     HF_RUNTIME_DO_TERM = 1 << 2,
     HF_RUNTIME_DO_KILL = 1 << 3,
-    HF_RUNTIME_DO_RELEASE = 1 << 4,      /* nothing of it is left: forget it */
-    HF_RUNTIME_DO_CLOSE_FAILED = 1 << 5, /* kill time is over and something still lives: report */
+    HF_RUNTIME_DO_RELEASE = 1 << 4,      /* nothing of the runtime is left: forget it */
+    HF_RUNTIME_DO_CLOSE_FAILED = 1 << 5, /* killMs has passed and something still lives: report */
     HF_RUNTIME_DO_REPORT_BUG = 1 << 6,
 };
 

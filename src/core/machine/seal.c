@@ -50,7 +50,7 @@ static struct hf_span key_of(const uint8_t secret[HF_SECRET_SIZE])
     return (struct hf_span) { (const char *)secret, HF_SECRET_SIZE };
 }
 
-/* Tells makers apart without telling anything of the secret. */
+/* Tells two secrets apart without revealing anything of them. */
 static uint64_t instance_of(const uint8_t secret[HF_SECRET_SIZE])
 {
     uint8_t mac[HF_SHA256_SIZE];

@@ -16,25 +16,25 @@
 enum { HF_SECRET_SIZE = 32 };
 
 struct hf_seal {
-    uint64_t server; /* hf_seal_name of its name */
+    uint64_t server; /* hf_seal_name of the server's name */
     uint64_t generation, call;
     uint32_t round;
 };
 
 enum hf_seal_verdict {
     HF_SEAL_GOOD,
-    HF_SEAL_NONE,   /* not a seal at all: somebody else's state */
-    HF_SEAL_OTHER,  /* made with another secret: by another holdfast, or an earlier one */
-    HF_SEAL_BROKEN, /* changed, or bound to something else */
+    HF_SEAL_NONE,   /* not a seal at all: a requestState of somebody else */
+    HF_SEAL_OTHER,  /* made with another secret: by another holdfast, or by an earlier process */
+    HF_SEAL_BROKEN, /* changed, or bound to another caller, tool or arguments */
 };
 
 void hf_hmac_sha256(struct hf_span key, struct hf_span bytes, uint8_t ret_mac[HF_SHA256_SIZE]);
 
 uint64_t hf_seal_name(struct hf_span server);
-/* Plain characters that need no escapes in JSON. */
+/* Appends the seal: plain characters that need no escapes in JSON. */
 void hf_seal_write(struct hf_buf *out, const uint8_t secret[HF_SECRET_SIZE],
                    const struct hf_seal *seal, const uint8_t bound[HF_SHA256_SIZE]);
-/* `ret_seal` is set unless it is NONE; it can be believed only if it is GOOD. */
+/* `ret_seal` is set unless the verdict is NONE; it can be believed only if the verdict is GOOD. */
 enum hf_seal_verdict hf_seal_read(struct hf_span text, const uint8_t secret[HF_SECRET_SIZE],
                                   const uint8_t bound[HF_SHA256_SIZE], struct hf_seal *ret_seal);
 

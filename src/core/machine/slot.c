@@ -26,7 +26,7 @@ struct cell {
         HF_SLOT_NEW, 1, HF_SLOT_DO_REFUSE                                                          \
     }
 
-/* What several rows do alike. */
+/* Effects that several rows share. */
 enum {
     RETRY_NOW = HF_SLOT_DO_KILL_ATTEMPT | HF_SLOT_DO_UNSCHEDULE | HF_SLOT_DO_FRESH_BUDGET |
                 HF_SLOT_DO_ATTEMPT,
@@ -39,7 +39,7 @@ static const struct cell table[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT] = {
     ON(NEW, START) = MOVE(CONNECTING, HF_SLOT_DO_ATTEMPT),
     ON(NEW, REST) = MOVE(DISCONNECTED, 0),
     ON(NEW, DISABLE) = MOVE(DISABLED, 0),
-    ON(NEW, SPENT) = MOVE(PERMANENTLY_FAILED, 0), /* its config is wrong: no probe can help */
+    ON(NEW, SPENT) = MOVE(PERMANENTLY_FAILED, 0), /* the config is wrong: no probe can help */
 
     ON(DISCONNECTED, START) = MOVE(CONNECTING, HF_SLOT_DO_ATTEMPT),
     ON(DISCONNECTED, CALL) = MOVE(CONNECTING, HF_SLOT_DO_ATTEMPT),
@@ -50,7 +50,7 @@ static const struct cell table[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT] = {
     ON(DISCONNECTED, GONE) = IGNORED,
 
     ON(CONNECTING, START) = IGNORED,
-    ON(CONNECTING, CALL) = IGNORED, /* it waits for the attempt */
+    ON(CONNECTING, CALL) = IGNORED, /* the call waits for the attempt */
     ON(CONNECTING, READY) = MOVE(CONNECTED, HF_SLOT_DO_INSTALL),
     ON(CONNECTING, FAILED) = MOVE(RECONNECTING, HF_SLOT_DO_SCHEDULE),
     ON(CONNECTING, SPENT) = MOVE(PERMANENTLY_FAILED, GIVE_UP),
@@ -75,8 +75,8 @@ static const struct cell table[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT] = {
 
     ON(CONNECTED, START) = IGNORED,
     ON(CONNECTED, CALL) = IGNORED,
-    ON(CONNECTED, READY) = STAY(HF_SLOT_DO_DRAIN | HF_SLOT_DO_INSTALL), /* the swap */
-    ON(CONNECTED, FAILED) = IGNORED, /* one built beside failed: reported, the old one stays */
+    ON(CONNECTED, READY) = STAY(HF_SLOT_DO_DRAIN | HF_SLOT_DO_INSTALL), /* swap the runtimes */
+    ON(CONNECTED, FAILED) = IGNORED, /* the attempt beside failed: the old runtime stays */
     ON(CONNECTED, LOST) = MOVE(RECONNECTING, HF_SLOT_DO_DETACH | HF_SLOT_DO_SCHEDULE),
     ON(CONNECTED, REST) =
         MOVE(DISCONNECTED, HF_SLOT_DO_KILL_ATTEMPT | HF_SLOT_DO_UNSCHEDULE | HF_SLOT_DO_DRAIN),
@@ -114,7 +114,7 @@ static const struct cell table[HF_SLOT_STATE_COUNT][HF_SLOT_EVENT_COUNT] = {
     ON(DISABLED, RECONNECT) = REFUSED,
     ON(DISABLED, ENABLE) = MOVE(CONNECTING, RETRY_NOW),
     ON(DISABLED, DISABLE) = IGNORED,
-    ON(DISABLED, GONE) = IGNORED, /* a tree that outlived its kill time */
+    ON(DISABLED, GONE) = IGNORED, /* a process tree that outlived killMs */
 };
 
 #define NAME(id, name) name,

@@ -27,20 +27,20 @@
 
 #define HF_SLOT_EVENTS(X)                                                                          \
     X(START, "start")         /* an eager server at start-up */                                    \
-    X(CALL, "call")           /* a call needs it */                                                \
+    X(CALL, "call")           /* a call needs the server */                                        \
     X(EXTRA, "extra")         /* a call may have one attempt outside the schedule */               \
     X(DUE, "due")             /* the scheduled attempt, or probe, is due */                        \
     X(READY, "ready")         /* an attempt succeeded: handshake and tools list done */            \
     X(FAILED, "failed")       /* an attempt failed, budget left */                                 \
     X(SPENT, "spent")         /* an attempt failed, budget spent */                                \
-    X(LOST, "lost")           /* the current runtime: exit, EOF, liveness */                       \
-    X(REST, "rest")           /* clean exit of an idle child, idle time over */                    \
-    X(RESTART, "restart")     /* asked, or its config changed; beside the old one */               \
-    X(RECONNECT, "reconnect") /* asked; or restart of one that must not overlap */                 \
+    X(LOST, "lost")           /* the current runtime was lost: exit, EOF, liveness */              \
+    X(REST, "rest")           /* clean exit of an idle child, or idleMs has passed */              \
+    X(RESTART, "restart")     /* by an operator or a new config; beside the old runtime */         \
+    X(RECONNECT, "reconnect") /* by an operator; or a restart that must not overlap */             \
     X(ENABLE, "enable")                                                                            \
     X(DISABLE, "disable") /* also removal: then the owner drops the slot once it is DISABLED */    \
-    X(GONE, "gone")       /* all its runtimes are gone, or kill time is over */                    \
-    X(GONE_WANTED, "gone_wanted") /* the same, and it is wanted again */
+    X(GONE, "gone")       /* all its runtimes are gone, or killMs has passed */                    \
+    X(GONE_WANTED, "gone_wanted") /* like GONE, and the server is wanted again */
 
 #define HF_SLOT_STATE_ENUM(id, name) HF_SLOT_##id,
 enum hf_slot_state { HF_SLOT_STATES(HF_SLOT_STATE_ENUM) HF_SLOT_STATE_COUNT };
@@ -52,17 +52,17 @@ enum hf_slot_effect {
     HF_SLOT_DO_NOTHING = 0,
     HF_SLOT_DO_KILL_ATTEMPT = 1 << 0, /* an attempt under way is given up, uncharged */
     HF_SLOT_DO_UNSCHEDULE = 1 << 1,
-    HF_SLOT_DO_DETACH = 1 << 2,        /* the current runtime is closed behind us */
+    HF_SLOT_DO_DETACH = 1 << 2,        /* the current runtime is closed, and is current no more */
     HF_SLOT_DO_DRAIN = 1 << 3,         /* the current runtime finishes its calls, then closes */
     HF_SLOT_DO_INSTALL = 1 << 4,       /* the attempt's runtime becomes current, catalog and all */
-    HF_SLOT_DO_FAIL_WAITING = 1 << 5,  /* nobody waits for it any longer */
+    HF_SLOT_DO_FAIL_WAITING = 1 << 5,  /* waiting calls are answered: the server will not come */
     HF_SLOT_DO_FRESH_BUDGET = 1 << 6,  /* failures so far are forgotten */
-    HF_SLOT_DO_ATTEMPT = 1 << 7,       /* now */
-    HF_SLOT_DO_EXTRA_ATTEMPT = 1 << 8, /* now; costs no budget and no step */
+    HF_SLOT_DO_ATTEMPT = 1 << 7,       /* attempt now */
+    HF_SLOT_DO_EXTRA_ATTEMPT = 1 << 8, /* attempt now; costs no budget and no backoff step */
     HF_SLOT_DO_SCHEDULE = 1 << 9,      /* the next attempt, by backoff, unless one runs */
     HF_SLOT_DO_PROBE_LATER = 1 << 10,  /* the next attempt after probeMs */
-    HF_SLOT_DO_REFUSE = 1 << 11,       /* tell the operator or caller: it is switched off */
-    HF_SLOT_DO_REPORT_BUG = 1 << 12,   /* no such move: nothing changed, say so loudly */
+    HF_SLOT_DO_REFUSE = 1 << 11,       /* tell the operator or caller: the server is off */
+    HF_SLOT_DO_REPORT_BUG = 1 << 12,   /* no such move: nothing changed, report it */
 };
 
 struct hf_slot_machine {

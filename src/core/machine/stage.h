@@ -22,13 +22,13 @@
     X(NEW, "new")           /* in no list: just made, or between two of the following */           \
     X(ASKING, "asking")     /* its client is being asked what a modern server wants to know */     \
     X(HELD, "held")         /* answered by us as soon as something is known: initialize, lists */  \
-    X(WAITING, "waiting")   /* for its server, or for a place */                                   \
-    X(CLEARING, "clearing") /* for leave to be sent (seam.h) */                                    \
+    X(WAITING, "waiting")   /* waits for its server, or for a place */                             \
+    X(CLEARING, "clearing") /* waits for leave to be sent (seam.h) */                              \
     X(QUEUED, "queued")     /* in a runtime's out list, no byte written */                         \
     X(WRITING, "writing")   /* its first bytes are in the pipe */                                  \
-    X(SENT, "sent")         /* the whole line is */                                                \
+    X(SENT, "sent")         /* the whole line is in the pipe */                                    \
     X(KEEPING, "keeping")   /* its answer is known, and leaves once it is kept (seam.h) */         \
-    X(JOINED, "joined")     /* in a park: a retry, which hears what becomes of the call */         \
+    X(JOINED, "joined")     /* a retry in a park: it is answered with the parked call */           \
     X(ENDED, "ended")       /* answered, cancelled or dropped; its frame may still be written */
 
 #define HF_CALL_STAGE_ENUM(id, name) HF_CALL_##id,
@@ -37,22 +37,22 @@ enum hf_call_stage { HF_CALL_STAGES(HF_CALL_STAGE_ENUM) HF_CALL_STAGE_COUNT };
 bool hf_stage_may_follow(enum hf_call_stage from, enum hf_call_stage to);
 const char *hf_stage_name(enum hf_call_stage stage);
 
-/* In a runtime's list of calls. */
+/* The call is in a runtime's list of calls. */
 static inline bool hf_stage_is_with_server(enum hf_call_stage stage)
 {
     return stage == HF_CALL_QUEUED || stage == HF_CALL_WRITING || stage == HF_CALL_SENT;
 }
-/* At least one byte of it may have left us. */
+/* At least one byte of the call may have left us. */
 static inline bool hf_stage_is_begun(enum hf_call_stage stage)
 {
     return stage == HF_CALL_WRITING || stage == HF_CALL_SENT;
 }
-/* Its time counts as waiting. */
+/* The call's time counts as waiting. */
 static inline bool hf_stage_is_waiting(enum hf_call_stage stage)
 {
     return stage == HF_CALL_WAITING || stage == HF_CALL_CLEARING;
 }
-/* waitMs bounds it. */
+/* waitMs bounds the call. */
 static inline bool hf_stage_is_before_dispatch(enum hf_call_stage stage)
 {
     return stage <= HF_CALL_QUEUED;

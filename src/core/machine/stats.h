@@ -17,17 +17,17 @@ enum { HF_HISTOGRAM_COUNT = sizeof((int[]) { HF_HISTOGRAM_BOUNDS }) / sizeof(int
 extern const uint32_t hf_histogram_bounds[HF_HISTOGRAM_COUNT];
 
 struct hf_histogram {
-    uint64_t buckets[HF_HISTOGRAM_COUNT + 1]; /* each up to its bound, and those over all of them */
+    uint64_t buckets[HF_HISTOGRAM_COUNT + 1]; /* up to each bound, and one for values above all */
     uint64_t sum_ms;
 };
 
 struct hf_stats {
-    uint64_t results, errors;         /* what the server answered */
-    uint64_t cancelled;               /* taken back by the client */
-    uint64_t failed[HF_ERROR_COUNT];  /* answered by us */
-    uint64_t lost[HF_EVIDENCE_COUNT]; /* by how far they had got */
-    struct hf_histogram latency;      /* of what the server answered: from dispatch on */
-    struct hf_histogram waiting;      /* of all: the time before that */
+    uint64_t results, errors;         /* calls that the server answered */
+    uint64_t cancelled;               /* calls that the client cancelled */
+    uint64_t failed[HF_ERROR_COUNT];  /* calls that holdfast answered */
+    uint64_t lost[HF_EVIDENCE_COUNT]; /* lost calls, by how far they had got */
+    struct hf_histogram latency;      /* of calls that the server answered: time since dispatch */
+    struct hf_histogram waiting;      /* of all calls: time before dispatch */
 };
 
 static inline void hf_histogram_add(struct hf_histogram *histogram, uint64_t ms)

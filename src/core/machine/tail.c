@@ -5,7 +5,8 @@
 
 enum { FIRST_ROOM = 1024 };
 
-/* Until the room is HF_TAIL_MAX the stream fits it from its very first byte: nothing is wrapped. */
+/* While the room is smaller than HF_TAIL_MAX, it holds the stream from its first byte: nothing has
+ * wrapped. */
 static void grow(struct hf_tail *tail, uint64_t wanted)
 {
     size_t room = tail->room ? tail->room : FIRST_ROOM;

@@ -11,19 +11,20 @@
 #include <stdint.h>
 #include "base/span.h"
 
-/* A pipe's capacity on Linux. Of one that its reader made larger, no more can be proven. */
+/* A pipe's capacity on Linux. If the server made its pipe larger, the bytes beyond this prove
+ * nothing. */
 enum { HF_TAIL_MAX = 65536 };
 
 struct hf_tail {
     char *ring;   /* the byte at offset n of the stream is ring[n % room] */
-    size_t room;  /* a power of two; grows with what is written, up to HF_TAIL_MAX */
-    uint64_t end; /* of the stream, so far */
+    size_t room;  /* size of the ring, a power of two; grows with the stream up to HF_TAIL_MAX */
+    uint64_t end; /* length of the stream so far */
 };
 
 void hf_tail_add(struct hf_tail *tail, struct hf_span bytes);
 
-/* Where the next `n` bytes are to be put, if they lie there in one piece; else NULL, and they are
- * to be added. In line, since it is asked for every call. */
+/* Where to put the next `n` bytes, if there is room for them in one piece; NULL: use hf_tail_add.
+ * Inline, since every call needs it. */
 static inline char *hf_tail_next(struct hf_tail *tail, size_t n)
 {
     const size_t at = (size_t)tail->end & (tail->room - 1);
@@ -34,7 +35,8 @@ static inline char *hf_tail_next(struct hf_tail *tail, size_t n)
     return tail->ring + at;
 }
 
-/* Whether these are the last bytes of the stream. False also if they are more than is known. */
+/* Whether `bytes` are the last bytes of the stream. False also if they are more than is
+ * remembered. */
 bool hf_tail_is(const struct hf_tail *tail, struct hf_span bytes);
 void hf_tail_done(struct hf_tail *tail);
 

@@ -3,7 +3,7 @@
  *
  * 1. An exchange is begun once. Whether its call may be sent again is decided where every loss is
  * judged, from what the exchange proved (evidence.c).
- * 2. Losing one exchange takes nothing from the others: a lost runtime gets nothing new, and the
+ * 2. Losing one exchange takes nothing from the others: a lost runtime gets no new calls, and the
  *    answers still under way come in (P4).
  * 3. An answer counts by its id and its runtime, on whichever exchange it comes. */
 #include "core/remote/exchange.h"
@@ -23,7 +23,7 @@
 
 enum { ENDS_WITHIN_MS = 10000 }; /* after its answer came, a stream has nothing more to say */
 
-/* ---- begun, ended ---- */
+/* ---- an exchange begins and ends ---- */
 
 static void begin(struct hf_remote_exchange *exchange)
 {
@@ -95,8 +95,8 @@ void hf_remote_exchange_abort(struct hf_remote_exchange *exchange)
 void hf_remote_exchange_leave(struct hf_remote_exchange *exchange, bool is_answered)
 {
     struct hf_engine *engine = exchange->runtime->server->engine;
-    /* Nobody waits: closing the connection is all that is left to say. Or it was cut, and the
-     * answer came elsewhere. */
+    /* Without an answer nobody waits for this exchange, and closing its connection is all that is
+     * left to say. An exchange that is not begun was cut, and its answer came elsewhere. */
     if (!is_answered || !exchange->is_begun) {
         hf_remote_exchange_abort(exchange);
         return;
@@ -115,7 +115,7 @@ void hf_remote_exchange_timer(struct hf_remote_exchange *exchange)
         begin(exchange);
 }
 
-/* What is asked before anything is agreed on. */
+/* Initialize, or the era probe: what is asked before a protocol version is agreed on. */
 bool hf_call_is_initialize(const struct hf_call *call)
 {
     return call &&
@@ -138,7 +138,8 @@ void hf_remote_exchange_request(const struct hf_remote_exchange *exchange,
         .kind = exchange->kind,
         .session_id = hf_span_of(exchange->session_id),
         .last_event_id = hf_span_of(last),
-        /* What is ours to say runs nothing. A client's request is judged by its evidence alone. */
+        /* A message of our own runs nothing, so it may be repeated. Whether a client's request may
+         * be sent again is decided by its evidence alone. */
         .may_repeat = exchange->kind == HF_EXCHANGE_MESSAGE
                           ? !exchange->call || exchange->call->owner->purpose != HF_FOR_CLIENT
                           : exchange->kind != HF_EXCHANGE_DELETE,
@@ -180,7 +181,7 @@ void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *she
     exchange->shell = shell;
 }
 
-/* ---- what is sent ---- */
+/* ---- messages to the server ---- */
 
 void hf_remote_send(struct hf_call *call)
 {
@@ -210,9 +211,9 @@ void hf_remote_tell(struct hf_runtime *runtime, const struct hf_call *about, str
 {
     const struct hf_remote_exchange *asked = about ? about->exchange : NULL;
     if (about && !asked && !runtime->is_older_transport)
-        return; /* it was turned away, and the rest of it is only in our heads */
+        return; /* the server turned this call away: it knows nothing of it */
     if (!asked && hf_runtime_is_renewing(runtime))
-        return; /* it is about what the server has forgotten */
+        return; /* the message is about a session that the server has forgotten */
     struct hf_remote_exchange *exchange = tell(runtime, message);
     if (!asked || asked->session == exchange->session)
         return;
@@ -247,7 +248,7 @@ void hf_remote_introduce(struct hf_runtime *runtime)
     struct hf_remote_exchange *exchange =
         tell(runtime, hf_draft_end(runtime->server->engine, &draft));
     set_initialized(runtime, exchange);
-    /* nothing goes on without it: its time is that of the whole start */
+    /* Nothing goes on before `initialized` has arrived: the timer of the whole start bounds it. */
     hf_timer_clear(&runtime->server->engine->timers, &exchange->timer);
 }
 
@@ -267,7 +268,8 @@ void hf_remote_exchange_sending(struct hf_remote_exchange *exchange, struct hf_n
     hf_call_arm(call);
 }
 
-/* The rest of the greeting, should it be cut, belongs to the session as well. */
+/* The exchange of initialize gets the session id too: if its stream is cut, the rest of the stream
+ * is fetched under that session. */
 static void take_session_id(struct hf_remote_exchange *exchange, struct hf_span session_id)
 {
     struct hf_remote *remote = exchange->runtime->remote;
@@ -288,7 +290,7 @@ void hf_remote_exchange_head(struct hf_remote_exchange *exchange, int status, bo
     exchange->opened_ms = now.mono_ms;
     if (status < 200 || status > 299)
         return;
-    if (exchange == remote->initialized) { /* it has arrived, whatever else comes of it */
+    if (exchange == remote->initialized) { /* `initialized` has arrived */
         set_initialized(runtime, NULL);
         end_within_stall(exchange);
         hf_handshake_introduced(runtime);
@@ -309,8 +311,8 @@ void hf_remote_exchange_head(struct hf_remote_exchange *exchange, int status, bo
     }
 }
 
-/* With an error status only one thing counts: the response to the request that was sent. And where
- * credentials are wanted before anything is agreed on, not even that. */
+/* In a body with an error status only the response to our request counts. Where credentials are
+ * wanted for initialize or the era probe, not even that response counts. */
 enum hf_reading hf_remote_exchange_read(struct hf_remote_exchange *exchange,
                                         const struct hf_body *body, struct hf_span *ret_answer)
 {
@@ -334,7 +336,8 @@ bool hf_remote_exchange_is_answer(struct hf_remote_exchange *exchange, struct hf
     return reading == HF_READ_RESULT || reading == HF_READ_ERROR;
 }
 
-/* Of a stream: if that is all that it says, it may mean that the session is not known. */
+/* Keeps a stream's first message if it is an error that names no request: if nothing else comes, it
+ * may mean that the session is not known. */
 static void note_to_nobody(struct hf_remote_exchange *exchange, struct hf_span text)
 {
     const struct hf_body body = { .text = text };
@@ -343,8 +346,9 @@ static void note_to_nobody(struct hf_remote_exchange *exchange, struct hf_span t
         exchange->to_nobody = hf_span_dup(text);
 }
 
-/* An event under an error status: an answer is an answer. But an error there proves nothing of its
- * call, and as little that whoever asks under this session is served. */
+/* An event of an answer with an error status. If it is the response to our request, it is taken.
+ * But if that is an error, it proves nothing about the call, nor that the session is still
+ * served. */
 static void take_from_error(struct hf_remote_exchange *exchange, struct hf_span text)
 {
     struct hf_runtime *runtime = exchange->runtime;

@@ -23,10 +23,10 @@
 #include "core/settings.h"
 
 enum {
-    RESUME_MS = 500,       /* if the server did not say */
+    RESUME_MS = 500,       /* if the server named no time */
     VAIN_RESUMES_MAX = 10, /* in a row, without one event: some minutes */
     REASON_MAX = 200,
-    REFUSED_MS = 250, /* until a call that was turned away is sent again, and twice as long then */
+    REFUSED_MS = 250, /* pause before a refused call is sent again; the second is twice as long */
 };
 
 static bool try_older_transport(struct hf_runtime *runtime, int status)
@@ -50,7 +50,7 @@ static void hello_failed(struct hf_call *call, const struct hf_remote_exchange_e
         runtime == runtime->slot->attempt && runtime->machine.state < HF_RUNTIME_LIVE;
     const bool renews = runtime == runtime->slot->current && hf_runtime_is_renewing(runtime);
     hf_call_end_ours(call);
-    if (!is_starting && !renews) /* it was lost or replaced meanwhile: nobody waits */
+    if (!is_starting && !renews) /* the runtime was lost or replaced meanwhile */
         return;
     if (was_probe && hf_http_says_other_era(end->status) && server->settings.era != HF_ERA_MODERN) {
         hf_era_probe_is_legacy(runtime);
@@ -64,7 +64,7 @@ static void hello_failed(struct hf_call *call, const struct hf_remote_exchange_e
         return;
     server->needs_auth = hf_status_wants_auth(end->status);
     if (server->needs_auth)
-        hf_refusals_in_vain(runtime->slot); /* there will be no session to tell */
+        hf_refusals_in_vain(runtime->slot); /* calls that wait for the next session wait in vain */
     if (server->needs_auth)
         hf_server_reason(server, "auth required (HTTP %d to %s)", end->status, asked);
     else if (end->is_whole && end->status >= 300 && end->status < 400)
@@ -77,17 +77,17 @@ static void hello_failed(struct hf_call *call, const struct hf_remote_exchange_e
     hf_remote_lost(runtime);
 }
 
-/* ---- what stands in it ---- */
+/* ---- what the answer holds ---- */
 
-struct over { /* an exchange, and what is known of it */
+struct over { /* an exchange that ended, and what is known of it */
     const struct hf_remote_exchange_end *end;
     struct hf_body body;
     enum hf_reading reading;
-    struct hf_span answer; /* found in the body */
-    struct hf_form form;   /* how it was turned away; none: it was not, or nobody can read how */
+    struct hf_span answer; /* the response to our request, found in the body */
+    struct hf_form form;   /* how it was turned away; status 0: it was not, or unreadably */
     uint64_t session;
     bool had_session, is_current;
-    bool is_to_nobody; /* an error that names no request */
+    bool is_to_nobody; /* the body is an error that names no request */
 };
 
 static bool is_client_error(int status)
@@ -95,15 +95,15 @@ static bool is_client_error(int status)
     return status >= 400 && status < 500 && status != HF_TOO_MANY_REQUESTS;
 }
 
-/* Of a stream of events counts what was said on it, if that was one thing and nothing is missing.
- */
+/* What a stream of events said, as a body: the one message that came on it, if it is known to be
+ * all. */
 static struct hf_body all_that_was_said(const struct hf_remote_exchange *exchange,
                                         const struct hf_remote_exchange_end *end)
 {
     struct hf_body body = end->body;
     const bool is_all = exchange->message_count == 1 && exchange->to_nobody && body.is_measured;
     body.text = is_all ? hf_span_of(exchange->to_nobody) : HF_SPAN("");
-    body.type = HF_SPAN("one event"); /* in the place of a stream's, which proves nothing */
+    body.type = HF_SPAN("one event"); /* the content type of a stream proves nothing */
     return body;
 }
 
@@ -132,7 +132,7 @@ static struct over look(struct hf_remote_exchange *exchange,
     return over;
 }
 
-static int64_t code_in(struct hf_span answer) /* 0: none */
+static int64_t code_in(struct hf_span answer) /* 0: it has no error code */
 {
     int64_t code = 0;
     const bool has_code = hf_json_int(
@@ -140,8 +140,9 @@ static int64_t code_in(struct hf_span answer) /* 0: none */
     return has_code ? code : 0;
 }
 
-/* An error with the id of its call passes on, unless it is what any stranger is told. To our
- * question after the era an unknown method is a good answer. */
+/* An error with the id of its call is passed on as the answer, unless the server may say the
+ * same to any session id that it does not know. To the era inquiry, "unknown method" is a good
+ * answer. */
 static bool is_doubtful_error(const struct hf_call *call, const struct over *over)
 {
     const struct hf_runtime *runtime = call->runtime;
@@ -157,7 +158,7 @@ static bool is_doubtful_error(const struct hf_call *call, const struct over *ove
            !(call->owner->purpose == HF_FOR_INQUIRY && code_in(over->answer) == -32601);
 }
 
-/* True: the response was in it, and was taken. */
+/* True: the response was in the body, and was taken. */
 static bool take_answer(struct hf_remote_exchange *exchange, const struct over *over)
 {
     struct hf_call *call = exchange->call;
@@ -207,7 +208,7 @@ static void ours_failed(struct hf_call *call, const struct over *over)
     }
     hf_call_end_ours(call);
     if (purpose == HF_FOR_CHECK && end->status && runtime->machine.state == HF_RUNTIME_LIVE)
-        hf_check_answered(runtime); /* whatever it says, it is there */
+        hf_check_answered(runtime); /* any answer shows that the server is there */
     if (purpose == HF_FOR_SUBSCRIPTION && end->is_whole && hf_http_says_other_era(end->status))
         hf_remote_upstream_refused(runtime, end->status);
 }
@@ -222,8 +223,8 @@ static void describe_end(const struct hf_remote_exchange_end *end, char text[REA
                        end->status < 300 ? " without an answer in it" : "");
 }
 
-/* Whoever turned it away is there and will do so again, most likely, if it comes at once. A session
- * that is not known is another matter: a new one is made, or its server is lost. */
+/* The server that turned the call away would most likely do so again at once: the call pauses.
+ * After a 404 it does not: a new session is made, or the server is lost. */
 static void rest(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     const uint64_t least = (uint64_t)REFUSED_MS << (call->history.sends > 1);
@@ -258,7 +259,7 @@ static void judge(struct hf_call *call, const struct over *over)
         .is_to_nobody = over->is_to_nobody,
         .may_be_of_era = call->runtime->is_modern && settings->era == HF_ERA_UNKNOWN,
     };
-    /* an error with its own id is its answer, unless it is about the session or the era */
+    /* an error with the call's own id is its answer, unless it is about the session or the era */
     const enum hf_http_verdict verdict =
         over->reading == HF_READ_ERROR ? HF_HTTP_DOUBTED : hf_http_verdict(facts);
     char why[REASON_MAX];
@@ -304,10 +305,11 @@ static void resume_later(struct hf_remote_exchange *exchange)
     hf_timer_set(&engine->timers, &exchange->timer, engine->now_ms + delay);
 }
 
-/* What the end of one exchange says of the server as a whole. That it cannot be reached concerns
- * everybody. That it, or somebody in front of it, broke off or says that it cannot: perhaps only
- * this call, so that is asked once more (liveness.c). A stream that only brings news is cut by many
- * things on the way, for many reasons. */
+/* Whether the end of one exchange says something of the server as a whole. A server that cannot be
+ * reached concerns every call. One that broke off or answered 5xx, or a proxy in front of it that
+ * did, may have failed this call alone: a check finds that out (liveness.c). An upstream
+ * subscription is cut for many reasons, and an inquiry that got a status was answered: neither is
+ * trouble. */
 static bool is_trouble(const struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     const bool is_news = call && call->owner->purpose == HF_FOR_SUBSCRIPTION;
@@ -334,7 +336,7 @@ static bool is_loss(const struct hf_runtime *runtime, const struct hf_call *call
         return false;
     if (is_unreachable(end) || (is_check && runtime->is_suspect))
         return true;
-    /* by itself any other 5xx says that somebody is there */
+    /* any other 5xx shows that the server is there */
     const bool is_gone = end->status < 300 || (end->status >= 502 && end->status <= 504);
     return is_gone && (is_check || is_starting);
 }
@@ -358,8 +360,9 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
     hf_remote_lost(runtime);
 }
 
-/* With the older transport the answer comes on the stream, whatever became of the exchange that
- * asked for it, as long as the server may have it all. Not so if it was turned away. */
+/* With the older transport the answer comes on the event stream, whatever became of the exchange
+ * that carried the call, as long as the server may have received all of the call. A call that was
+ * turned away gets no answer there. */
 static bool answer_may_come(const struct hf_call *call, const struct over *over)
 {
     const struct hf_runtime *runtime = call->runtime;
@@ -373,8 +376,8 @@ static bool answer_may_come(const struct hf_call *call, const struct over *over)
            (end->status ? end->status >= 500 || !end->is_whole : end->sent == HF_SENT_WHOLE);
 }
 
-/* A call that was accepted, and whose answer cannot be had: no status of the resumption, and nobody
- * who vouches for one, makes that a call that never ran. */
+/* The server accepted the call, and its answer cannot be had: no status of the resumption, not even
+ * one of refusedStatus, proves that the call never ran. */
 static void judge_accepted(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     char why[REASON_MAX];
@@ -382,7 +385,7 @@ static void judge_accepted(struct hf_call *call, const struct hf_remote_exchange
     hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_DISPATCHED, true, why });
 }
 
-/* A 404 to a session id says that it is not known, whatever becomes of the call. */
+/* A 404 to a session id says that the session is not known, whatever becomes of the call. */
 static bool says_unknown_session(const struct hf_call *call, const struct over *over)
 {
     const bool may_be_answer = call && (!over->end->is_whole || over->reading == HF_READ_ERROR);
@@ -404,8 +407,8 @@ static void message_over(struct hf_remote_exchange *exchange,
     const struct over over = look(exchange, end);
     if (take_answer(exchange, &over))
         return;
-    hf_remote_exchange_abort(exchange); /* it is over: this only forgets it */
-    if (over.is_current)                /* else it hurts nobody else */
+    hf_remote_exchange_abort(exchange); /* it has ended: this only forgets it */
+    if (over.is_current)                /* an old session's exchange says nothing of the server */
         report(runtime, call, end);
     const bool is_unknown = says_unknown_session(call, &over);
     const bool is_clients = call && call->owner->purpose == HF_FOR_CLIENT;
@@ -432,7 +435,7 @@ static void message_over(struct hf_remote_exchange *exchange,
     if (is_unknown && is_clients && over.session == runtime->remote->session)
         hf_remote_refused(runtime, 404, NULL);
     else if (is_unclear && over.session == runtime->remote->session &&
-             (call->stage == HF_CALL_ENDED || !call->refusal)) /* else that finds it out */
+             (call->stage == HF_CALL_ENDED || !call->refusal)) /* else an inquiry is under way */
         hf_remote_call_refused(runtime, end->status);
     if (was_initialized)
         hf_handshake_introduced(runtime);
@@ -459,7 +462,8 @@ void hf_remote_exchange_ended(struct hf_remote_exchange *exchange,
         resume_later(exchange);
         return;
     } else if (exchange->kind == HF_EXCHANGE_RESUME) {
-        /* It was accepted and its answer cannot be had: whatever is said now, it may have run. */
+        /* The server accepted the call, and its answer cannot be had: whatever the server says now,
+         * the call may have run. */
         struct hf_remote_exchange_end lost = *end;
         lost.sent = HF_SENT_WHOLE;
         if (lost.status >= 300 && lost.status < 502) {

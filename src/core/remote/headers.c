@@ -1,5 +1,5 @@
-/* headers.c - what a modern request says in the headers of its exchange, and what becomes of
- * it when the server says that they are wrong. */
+/* headers.c - the headers of a modern request's exchange, and what becomes of the request when the
+ * server says that they are wrong. */
 #include "core/remote/headers.h"
 #include "core/call/verdict.h"
 #include "core/catalog/part.h"
@@ -27,7 +27,8 @@ static bool add_param(void *context, struct hf_span name, struct hf_span value)
     return true;
 }
 
-/* What `Mcp-Name` repeats; the server's own name where it differs from the client's. */
+/* The value of `Mcp-Name`: the server's own name of the tool or prompt where the client's
+ * differs. */
 static struct hf_span name_of(const struct hf_call *call, struct hf_span params)
 {
     const struct hf_span member = hf_mcp_name_member(hf_span_of(call->method->name));
@@ -58,7 +59,7 @@ struct hf_span hf_remote_headers(const struct hf_remote_exchange *exchange)
     return hf_draft_end(server->engine, &lines);
 }
 
-/* ---- refused for what it said of itself ---- */
+/* ---- requests that were refused for their headers or their version ---- */
 
 void hf_remote_corrected(struct hf_runtime *runtime)
 {
@@ -69,7 +70,7 @@ void hf_remote_corrected(struct hf_runtime *runtime)
         hf_slot_mark(runtime->slot);
 }
 
-/* Whoever does not speak our revision says which ones it does. */
+/* A server that does not speak our revision lists the revisions that it does speak. */
 static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 {
     static const struct hf_span name[] = { { "supported", 9 } };
@@ -87,7 +88,8 @@ static bool lists_versions(const struct hf_msg *msg, bool with_ours)
     return has_any && has_ours == with_ours;
 }
 
-/* Only the modern era has these codes, and only in this form: elsewhere they are a tool's own. */
+/* Only modern servers use these codes, and only in this form: in another form the error is a tool's
+ * own. */
 static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = hf_msg_error_code(msg);
@@ -116,11 +118,10 @@ static void correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     call->was_corrected = true;
-    if (hf_msg_error_code(msg) ==
-        HF_CODE_HEADER_MISMATCH) { /* one of its tools is not as it was listed */
+    if (hf_msg_error_code(msg) == HF_CODE_HEADER_MISMATCH) { /* a tool is not as it was listed */
         hf_runtime_hold(runtime, HF_HOLD_CORRECTION, runtime->has_capability[HF_PART_TOOLS]);
         hf_listing_again(runtime, HF_PART_TOOLS);
-    } else { /* it no longer speaks what it spoke */
+    } else { /* the server speaks another revision now */
         ask_era(runtime);
     }
     hf_call_judge(call, (struct hf_loss) { HF_EVIDENCE_REFUSED, false, "" });

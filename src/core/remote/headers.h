@@ -1,5 +1,5 @@
-/* headers.h - what a modern request says in the headers of its exchange, and what becomes of it
- * when the server says that they are wrong. */
+/* headers.h - the headers of a modern request's exchange, and what becomes of the request when the
+ * server says that they are wrong. */
 #ifndef HF_CORE_REMOTE_HEADERS_H
 #define HF_CORE_REMOTE_HEADERS_H
 
@@ -12,11 +12,11 @@ struct hf_remote_exchange;
 struct hf_runtime;
 
 bool hf_remote_takes_answer(struct hf_call *call, const struct hf_msg *msg);
-/* A legacy server may have said that it speaks the modern era: its answer stands, and it is asked.
- */
+/* A legacy server's answer may say that the server speaks the modern era by now. The client has
+ * been given the answer; the era is asked again. */
 void hf_remote_answer_passed(struct hf_runtime *runtime, const struct hf_msg *msg);
-void hf_remote_corrected(struct hf_runtime *runtime); /* its tools were listed again, or not */
+void hf_remote_corrected(struct hf_runtime *runtime); /* the tools were listed, or not */
 struct hf_span hf_remote_headers(
-    const struct hf_remote_exchange *exchange); /* modern: lines, until collect */
+    const struct hf_remote_exchange *exchange); /* header lines, until collect */
 
 #endif

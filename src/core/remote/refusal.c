@@ -1,12 +1,15 @@
 /* refusal.c - was a call turned away because its session, or its era, is not known any more?
  *
- * 1. Its server is asked how it turns away a session that it cannot know: one ping under a made-up
- *    id, before a new session is made, whose answer counts for all calls of the lost one. A modern
- *    server has no sessions: it is asked server/discover.
- * 2. A call that was turned away in another way is its server's own word.
- * 3. One that was turned away in the same way waits for the next session (or runtime) and for a
- *    ping under it. If that is not turned away in the same way, the call was refused and is sent
- *    again; else nobody can tell, and it is not. */
+ * An inquiry is a request of ours that finds it out. In the code a `doubt` is a refusal that is
+ * being examined, and the `stranger` is the inquiry under a session id that the server cannot know.
+ *
+ * 1. The server is asked how it turns away a session that it cannot know: one ping under a made-up
+ *    id, before a new session is made. The result counts for all calls of the lost session. A
+ *    modern server has no sessions: it is asked server/discover.
+ * 2. If the call was turned away in another way than that ping, the refusal is about the call.
+ * 3. If it was turned away in the same way, the call waits for the next session (or runtime) and
+ *    for a ping under it. If that ping is not turned away in the same way, the call was refused and
+ *    is sent again; else nobody can tell why it was turned away, and it is not sent again. */
 #include "core/remote/refusal.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
@@ -21,7 +24,8 @@
 #include "core/remote/session.h"
 #include "core/settings.h"
 
-enum { RENEWAL_PAUSE_MS = 60000 }; /* if the session that is said to be unknown still serves */
+/* After a renewal, if the session that is said to be unknown still serves. */
+enum { RENEWAL_PAUSE_MS = 60000 };
 
 static void free_doubt(void *p)
 {
@@ -35,12 +39,12 @@ static struct hf_refusal *take_doubt(struct hf_call *call)
     struct hf_refusal *doubt = call->refusal;
     call->refusal = NULL;
     call->settle_by_ms = 0;
-    hf_bury(call->engine, free_doubt, doubt); /* its answer may be on its way */
+    hf_bury(call->engine, free_doubt, doubt); /* `answer` may be on its way to the client */
     hf_call_arm(call);
     return doubt;
 }
 
-/* ---- what becomes of a call ---- */
+/* ---- what becomes of a call whose refusal was examined ---- */
 
 static void settle_unproven(struct hf_call *call)
 {
@@ -88,7 +92,7 @@ void hf_refusal_drop(struct hf_call *call)
     call->settle_by_ms = 0;
 }
 
-/* ---- what is asked ---- */
+/* ---- inquiries: what the server is asked to find out ---- */
 
 static void answered(struct hf_call *call, const struct hf_msg *msg);
 static void left(struct hf_call *call);
@@ -138,7 +142,7 @@ static void go_under(struct hf_remote_exchange *exchange, const char *name, bool
     *place = hf_strdup(name);
 }
 
-/* Once for each session. Afterwards it is on its way, or over. */
+/* Makes the inquiry, once for each session. If it cannot be sent, it has ended already. */
 static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
 {
     struct hf_remote *remote = runtime->remote;
@@ -164,9 +168,9 @@ static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
     inquiry->is_over = false;
 }
 
-/* Whoever doubts anew asks anew. What a stranger was told is kept for calls that are told the same:
- * of a call that was turned away otherwise it says nothing, for there may be another server behind
- * the URL by now. `form` NULL: it is not about a call. */
+/* A new refusal needs new inquiries. How a made-up session id was turned away is kept only for
+ * calls that were turned away in the same way: if a call was turned away differently, there may be
+ * another server behind the URL by now. `form` NULL: the refusal is not one of a call. */
 static void forget_old(struct hf_runtime *runtime, const struct hf_form *form)
 {
     struct hf_remote *remote = runtime->remote;
@@ -179,7 +183,7 @@ static void forget_old(struct hf_runtime *runtime, const struct hf_form *form)
         remote->stranger.session = 0;
 }
 
-/* ---- what the answers say ---- */
+/* ---- what the answers to inquiries say ---- */
 
 static bool was_renewed_lately(const struct hf_runtime *runtime)
 {
@@ -212,7 +216,8 @@ static bool wants_to_know(const struct hf_runtime *runtime)
     return runtime->remote->listen_refusal || was_renewed_lately(runtime);
 }
 
-/* The status with which somebody was turned away as a stranger is, and otherwise; 0: nobody was. */
+/* The last status with which a call was turned away as a made-up session id is, and in another way;
+ * 0: no call was. */
 struct turned_away {
     int like_stranger, otherwise;
 };
@@ -233,7 +238,7 @@ static struct turned_away sort_calls(struct hf_runtime *runtime, bool may_renew)
     return found;
 }
 
-/* 0: none. */
+/* `status` 0: no refusal is being examined. */
 static void set_refusal(struct hf_runtime *runtime, int status)
 {
     runtime->remote->refusal = status;
@@ -296,7 +301,7 @@ static void review(struct hf_runtime *runtime)
     else if (runtime->is_modern && heard && met == heard)
         status = met;
     if (remote->refusal)
-        hf_slot_mark(runtime->slot); /* what waits may go on, or waits for another session */
+        hf_slot_mark(runtime->slot); /* waiting calls may go on, or wait for another session */
     set_refusal(runtime, 0);
     const struct turned_away away = sort_calls(runtime, may_renew);
     if (status || away.like_stranger)
@@ -306,9 +311,9 @@ static void review(struct hf_runtime *runtime)
     wait_for_next(runtime);
 }
 
-/* ---- what happens ---- */
+/* ---- refusals come in ---- */
 
-/* A late one is judged by what was learned of its session. */
+/* A call that was sent under an older session is judged by what was learned of that session. */
 void hf_refusal_examine(struct hf_call *call, const struct hf_refusal *doubt)
 {
     struct hf_runtime *runtime = call->runtime;
@@ -331,14 +336,14 @@ void hf_refusal_examine(struct hf_call *call, const struct hf_refusal *doubt)
         hf_refusals_next(runtime->slot->current);
 }
 
-/* Something under the current session was. `form` NULL: in a way that says so in any case. */
+/* `form` NULL: the refusal says in any case that the session is not known. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form)
 {
     struct hf_remote *remote = runtime->remote;
     if (runtime->machine.state > HF_RUNTIME_LIVE)
         return;
     if (runtime->machine.state < HF_RUNTIME_LIVE ||
-        hf_runtime_is_renewing(runtime)) { /* on its first use */
+        hf_runtime_is_renewing(runtime)) { /* the session's first use */
         if (!form)
             session_is_gone(runtime, status);
         return;
@@ -370,7 +375,7 @@ void hf_remote_call_refused(struct hf_runtime *runtime, int status)
     hf_remote_stream_refused(runtime, status);
 }
 
-/* ---- the next one ---- */
+/* ---- the next session or runtime ---- */
 
 static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_runtime *on)
 {
@@ -419,7 +424,7 @@ void hf_refusals_in_vain(struct hf_slot *slot)
         settle_unproven(call);
 }
 
-/* ---- an answer to what was asked ---- */
+/* ---- inquiries are answered ---- */
 
 static struct hf_inquiry *inquiry_of(const struct hf_call *call)
 {
@@ -466,8 +471,8 @@ void hf_inquiry_over(struct hf_call *call, int status, bool is_read, const struc
     go_on(runtime, inquiry);
 }
 
-/* An error of its own is an answer as well: whoever says it has let the ping in. But a stranger's
- * may be how it is turned away, with its id in it. */
+/* An error with the inquiry's id is an answer as well: the server has let the inquiry in. With a
+ * 4xx it may be a refusal instead: exchange_end.c judges that first. */
 static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;

@@ -1,4 +1,4 @@
-/* refusal.h - was a call turned away because its session, or its era, is not known any more?  1. */
+/* refusal.h - was a call turned away because its session, or its era, is not known any more? */
 #ifndef HF_CORE_REMOTE_REFUSAL_H
 #define HF_CORE_REMOTE_REFUSAL_H
 
@@ -11,32 +11,34 @@ struct hf_form;
 struct hf_runtime;
 struct hf_slot;
 
-/* A call was turned away, and perhaps only because its session or its era is not known any more. */
+/* The refusal of a call that is being examined: perhaps the call was turned away only because its
+ * session or its era is not known any more. */
 struct hf_refusal {
     int status;
-    struct hf_form form; /* in which way; none: in a way that is like no other */
-    uint64_t session;    /* the number of the session it was sent under */
-    bool had_session;    /* it carried its id */
-    bool is_of_era;      /* it was modern, and no session was in it */
-    bool waits;   /* as a stranger is; and is the next session, or era, turned away as well? */
-    char *answer; /* an error with its own id: what it gets if it was about the call; or NULL */
+    struct hf_form form; /* how the call was turned away; status 0: like nothing else */
+    uint64_t session;    /* the number of the session that the call was sent under */
+    bool had_session;    /* the call carried a session id */
+    bool is_of_era;      /* the call was modern, and carried no session id */
+    bool waits;   /* turned away as a made-up session id is: the next session (or era) will tell */
+    char *answer; /* an error with the call's id: its answer if it is about the call; or NULL */
 };
 
 void hf_refusal_examine(struct hf_call *call,
-                        const struct hf_refusal *doubt); /* answer: taken over */
-void hf_refusal_unproven(struct hf_call *call); /* its runtime is gone before that, or its time */
-void hf_refusal_drop(struct hf_call *call);     /* it leaves its runtime; no doubt: nothing */
-/* Something under its current session was turned away; `form` NULL: so that it says in any case
- * that the session is not known. Or its own stream was. */
+                        const struct hf_refusal *doubt); /* `answer` is taken over */
+void hf_refusal_unproven(struct hf_call *call); /* the runtime is gone, or the time is up */
+void hf_refusal_drop(struct hf_call *call);     /* the call leaves its runtime */
+/* Something under the runtime's current session was turned away; `form` NULL: in a way that says in
+ * any case that the session is not known. The second: the server's own stream was turned away. */
 void hf_remote_refused(struct hf_runtime *runtime, int status, const struct hf_form *form);
 void hf_remote_stream_refused(struct hf_runtime *runtime, int status);
-/* A client's call was, in a way that proves nothing of the call: whether the session is served at
- * all is looked into, but not soon after it was made anew. */
+/* A client's call was turned away in a way that proves nothing about the call: an inquiry finds out
+ * whether the session is served at all, but not soon after a renewal. */
 void hf_remote_call_refused(struct hf_runtime *runtime, int status);
-void hf_refusals_next(struct hf_runtime *runtime); /* it has a new session, or is new itself */
-void hf_refusals_in_vain(struct hf_slot *slot);    /* the next one is turned away as well */
-/* What was asked to find out was turned away; `form` NULL or none: unreadably, or not in time. */
+void hf_refusals_next(struct hf_runtime *runtime); /* the runtime is new, or has a new session */
+void hf_refusals_in_vain(struct hf_slot *slot);    /* no next session will come */
+/* An inquiry was turned away; `form` NULL or with status 0: unreadably, or not answered in time. */
 void hf_inquiry_over(struct hf_call *call, int status, bool is_read, const struct hf_form *form);
-bool hf_inquiry_is_stranger(const struct hf_call *call); /* NULL: no */
+/* Whether the call is the inquiry under a made-up session id; NULL: no. */
+bool hf_inquiry_is_stranger(const struct hf_call *call);
 
 #endif

@@ -1,10 +1,10 @@
-/* session.c - sessions at remote servers: forgotten, made anew; and the stream on which a
- * server speaks of itself.
+/* session.c - sessions at remote servers: forgotten, made anew; and the stream of notifications
+ * that a server has of its own.
  *
  * A session is numbered like a generation, and what was begun under an old number never hurts the
- * new one. A forgotten session keeps its runtime: it is made anew in place, once, whoever waits.
- * A modern server has none: what is doubted there is its era, and one that has gone back to the
- * older one is another runtime. */
+ * new session. A runtime whose session was forgotten stays: a new session is made in place, once,
+ * however many calls wait. A modern server has no sessions: there the era is in question, and a
+ * server that has gone back to the legacy era gets a new runtime. */
 #include "core/remote/session.h"
 #include <stdio.h>
 #include "core/call/answer.h"
@@ -45,8 +45,7 @@ void hf_remote_reject(struct hf_call *call, int status, enum hf_http_verdict ver
                                    : "; it will not accept it as it is");
 }
 
-/* Its subscription was turned away: perhaps it has gone back to the older era since it was asked.
- */
+/* An upstream subscription was turned away: the server may have gone back to the legacy era. */
 void hf_remote_upstream_refused(struct hf_runtime *runtime, int status)
 {
     if (!runtime->is_modern || runtime->machine.state != HF_RUNTIME_LIVE ||
@@ -55,7 +54,7 @@ void hf_remote_upstream_refused(struct hf_runtime *runtime, int status)
     hf_remote_stream_refused(runtime, status);
 }
 
-/* ---- forgotten ---- */
+/* ---- the server has forgotten its session ---- */
 
 static void end_ours(struct hf_runtime *runtime)
 {
@@ -85,7 +84,7 @@ static void renew(struct hf_runtime *runtime, int status)
     if (remote->listen)
         hf_remote_exchange_abort(remote->listen);
     remote->listen_refusal = 0;
-    hf_check_answered(runtime); /* it is there, or somebody who speaks for it */
+    hf_check_answered(runtime); /* the refusal shows that the server, or a proxy of it, is there */
     end_ours(runtime);
     hf_listing_drop(runtime);
     hf_server_requests_drop(runtime);
@@ -107,7 +106,7 @@ void hf_remote_session_gone(struct hf_runtime *runtime, int status)
         hf_remote_lost(runtime);
         return;
     }
-    /* One renewal is free; the next is earned by serving somebody. A server that refuses session
+    /* One renewal is free; the next is earned by serving a call. A server that refuses session
      * after session is not asked again without a pause. */
     const bool is_earned = remote->has_served || !remote->was_renewed;
     if (is_live && remote->is_session_proven && is_earned && !runtime->is_older_transport) {
@@ -186,15 +185,15 @@ static void older_stream_over(struct hf_runtime *runtime, const struct hf_remote
     hf_remote_lost(runtime);
 }
 
-/* Never fatal: a server without such a stream is as good as any. Except with the older transport,
- * where it is all there is. */
+/* The end of the server's own stream is never fatal: a server without one is as good as any. With
+ * the older transport it is fatal, since every answer comes on that stream. */
 void hf_remote_stream_ended(struct hf_remote_exchange *exchange,
                             const struct hf_remote_exchange_end *end)
 {
     struct hf_runtime *runtime = exchange->runtime;
     struct hf_remote *remote = runtime->remote;
     const bool is_refusal = end->status >= 300 && end->status < 500;
-    hf_remote_exchange_abort(exchange); /* it is over: this only forgets it */
+    hf_remote_exchange_abort(exchange); /* it has ended: this only forgets it */
     if (runtime->is_older_transport) {
         older_stream_over(runtime, end);
         return;
@@ -207,7 +206,7 @@ void hf_remote_stream_ended(struct hf_remote_exchange *exchange,
     listen_later(runtime, exchange);
     if (!is_refusal)
         return;
-    /* perhaps it is the place that is not known any more, and perhaps the session */
+    /* The server may have forgotten the last event id, or the session. */
     hf_free(remote->listen_id);
     remote->listen_id = NULL;
     if (!remote->session_id || end->status == HF_TOO_MANY_REQUESTS)

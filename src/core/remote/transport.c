@@ -1,4 +1,4 @@
-/* transport.c - how a server behind a URL is reached: the table that every runtime's transport
+/* transport.c - how a server behind a URL is reached: the table of callbacks that every transport
  * fills in, and how such a runtime begins and ends. */
 #include "core/remote/transport.h"
 #include "core/outbox.h"
@@ -11,7 +11,7 @@
 #include "core/server/handshake.h"
 #include "core/server/runtime.h"
 
-/* ---- begun, ended ---- */
+/* ---- a runtime begins and ends ---- */
 
 static void init(struct hf_runtime *runtime)
 {
@@ -21,7 +21,7 @@ static void init(struct hf_runtime *runtime)
     hf_timer_init(&remote->listen_again, HF_TIMER_SERVER_STREAM, runtime);
     remote->session = 1;
     runtime->is_older_transport = runtime->server->settings.transport == HF_TRANSPORT_SSE;
-    runtime->written = 1; /* a call that was begun lies before it: read, for all we know */
+    runtime->written = 1; /* a call that was begun lies before this offset: it counts as read */
 }
 
 static void free_remote(struct hf_runtime *runtime)
@@ -53,7 +53,7 @@ void hf_remote_start(struct hf_runtime *runtime)
         hf_handshake_begin(runtime);
 }
 
-/* The runtime is frozen. What it is still asked is given up, and its session is ended. */
+/* The runtime is frozen. Its exchanges are given up, and its session is ended. */
 static void close_session(struct hf_runtime *runtime)
 {
     struct hf_remote *remote = runtime->remote;
@@ -86,7 +86,7 @@ void hf_remote_lost(struct hf_runtime *runtime)
 static void switched_off(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    hf_refusals_in_vain(runtime->slot); /* there will be no other to tell */
+    hf_refusals_in_vain(runtime->slot); /* calls that wait for the next session wait in vain */
     if (!runtime->remote->was_lost || runtime->machine.state != HF_RUNTIME_DRAINING)
         return;
     runtime->remote->was_lost = false;
@@ -125,7 +125,7 @@ static void installed(struct hf_runtime *runtime)
 
 static void listen_refused(struct hf_runtime *runtime)
 {
-    hf_remote_upstream_refused(runtime, 404); /* as HTTP says it */
+    hf_remote_upstream_refused(runtime, 404); /* as a server over HTTP would say it */
 }
 
 static void start_timed_out(struct hf_runtime *runtime)
@@ -137,9 +137,9 @@ static void start_timed_out(struct hf_runtime *runtime)
     hf_remote_lost(runtime);
 }
 
-/* A server that was lost to one call may still be answering others: as long as nobody wants it
- * gone, they have the time they need. Else what is under way is given up, and its session ended:
- * there is no process to kill. */
+/* A runtime that was lost to one call may still be answering others: unless the server is to stop,
+ * those calls have the time they need. Else the calls are given up and the session is ended: there
+ * is no process to kill. */
 static bool outstayed(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;

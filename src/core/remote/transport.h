@@ -5,7 +5,9 @@
 #include "core/state/runtime.h"
 
 extern const struct hf_transport_ops hf_remote_transport;
-void hf_remote_start(struct hf_runtime *runtime); /* says hello, or first opens the older stream */
-void hf_remote_lost(struct hf_runtime *runtime); /* reason said before; what is under way goes on */
+/* Begins the handshake; with the older transport, opens the event stream first. */
+void hf_remote_start(struct hf_runtime *runtime);
+/* The caller has set the reason. Calls under way go on. */
+void hf_remote_lost(struct hf_runtime *runtime);
 
 #endif
