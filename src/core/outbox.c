@@ -1,6 +1,6 @@
 /* outbox.c - what an event leaves behind: effects for the shell, notes for people, marks on what is
- * to be looked at again, graves. Every other file of the core may write here; nothing here calls
- * any of them. */
+ * to be reviewed, and what is to be freed after the event. Every other file of the core may call
+ * this one; this one calls none of them. */
 #include "core/outbox.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -27,8 +27,8 @@ void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p);
 double hf_random_share(struct hf_engine *engine); /* [0, 1) */
 void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark);
 struct hf_buf hf_draft(void); /* a buffer for one message */
-struct hf_span hf_draft_end(struct hf_engine *engine,
-                            struct hf_buf *draft); /* until collect; frees the draft */
+/* The draft's bytes, valid until hf_engine_collect; the draft is empty afterwards. */
+struct hf_span hf_draft_end(struct hf_engine *engine, struct hf_buf *draft);
 static inline void hf_server_mark(struct hf_server *server)
 {
     hf_mark(server->engine, HF_MARK_SERVER, &server->mark);

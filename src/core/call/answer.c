@@ -132,7 +132,7 @@ void hf_answer_add_rest(struct hf_buf *out, const struct hf_answer *answer)
 
 /* ---- sent ---- */
 
-/* `form`: how its client is told if the answer cannot be given to it as a whole. */
+/* `form`: how the client is told if the answer cannot be delivered as a whole. */
 static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
                     const struct hf_answer *answer, enum hf_failure_form form)
 {
@@ -157,12 +157,12 @@ static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
 void hf_reply(const struct hf_incoming *in, struct hf_answer answer)
 {
     const struct hf_span id = in->id.p ? hf_arena_dup(&in->session->engine->arena, in->id) : in->id;
-    send_to(in->session, in->via, id, &answer, HF_AS_ERROR); /* it is small, or a list */
+    send_to(in->session, in->via, id, &answer, HF_AS_ERROR); /* the answer is small, or a list */
 }
 
 /* ---- the exit ---- */
 
-/* Once for each call of a client that was for a server. */
+/* Every client's call that was for a server is counted once. */
 static void count(const struct hf_call *call, const struct hf_answer *answer)
 {
     if (!call->slot || answer->outcome == HF_OUTCOME_RELAYED)
@@ -204,7 +204,8 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
     engine->on_answer(engine->on_answer_context, &facts);
 }
 
-/* Of a call that made a task the answer is small: it is not asked for that. */
+/* Unlike hf_failure_form_of, this does not look whether the call made a task: the answer to such a
+ * call is small. */
 static enum hf_failure_form form_if_cut(const struct hf_call *call)
 {
     if (!call->is_tool_call)
@@ -220,7 +221,7 @@ void hf_answer_leave(struct hf_call *call, const struct hf_answer *answer)
         (answer->outcome == HF_OUTCOME_FAILED && hf_error_dispatched(answer->error));
     if (hf_call_is_parked(call))
         call->engine->bridge->ended(call, answer);
-    else if (hf_linked(&call->in_session)) /* else it was parked: its client has its answer */
+    else if (hf_linked(&call->in_session)) /* else it was parked: its client was answered */
         send_to(call->session, call->via, call->client_id, answer, form_if_cut(call));
     hf_call_release(call);
     if (is_unsure && call->owner->ended_unanswered)
@@ -233,7 +234,7 @@ void hf_call_answer(struct hf_call *call, struct hf_answer answer)
     count(call, &answer);
     record(call, &answer);
     if (call->stage == HF_CALL_ASKING)
-        call->engine->bridge->input_dropped(call); /* before its answer, which ends its stream */
+        call->engine->bridge->input_dropped(call); /* before the answer, which ends the stream */
     if (call->engine->uses_seam[HF_SEAM_ANSWER] && hf_seam_must_keep(call, &answer))
         hf_seam_keep(call, &answer);
     else
@@ -248,16 +249,17 @@ void hf_call_end_ours(struct hf_call *call)
 
 /* ---- what the server answered ---- */
 
-enum { OUTCOME_TAIL = 1024 }; /* it stands at the end of what a holdfast answers */
+enum { OUTCOME_TAIL = 1024 }; /* the outcome stands within the last bytes of a holdfast's result */
 
-/* A holdfast behind us answered for a server that did not: that outcome counts here too. */
+/* If a holdfast behind us answered in the stead of its server, the outcome it names counts here
+ * too. */
 void hf_answer_take_over_outcome(struct hf_answer *answer, const struct hf_msg *msg)
 {
     static const char mark[] = "\"" HF_META_OUTCOME "\"";
     const size_t n = msg->result.n < OUTCOME_TAIL ? msg->result.n : OUTCOME_TAIL;
     const char *tail = msg->result.p + msg->result.n - n;
     int64_t code;
-    /* nearly every result is seen not to have it by its last bytes */
+    /* the last bytes of nearly every result already show that it names no outcome */
     if (msg->kind != HF_MSG_RESULT || n < 4 || memcmp(tail + n - 3, "}}}", 3) != 0 ||
         !memmem(tail, n, mark, sizeof mark - 1))
         return;
@@ -271,7 +273,7 @@ void hf_answer_take_over_outcome(struct hf_answer *answer, const struct hf_msg *
 
 /* ---- failures of ours ---- */
 
-/* What was dispatched once is never told to be safe, whatever keeps it from going on now. */
+/* A call that was dispatched once is never called safe to repeat, whatever stops it now. */
 static enum hf_error truth_of(const struct hf_call *call, enum hf_error error, const char *reason,
                               char *sentence, size_t size)
 {
@@ -306,7 +308,7 @@ static void add_when(char *sentence, size_t size, int64_t retry_after_ms)
 /* The generation that has the call, or had it last. */
 static uint64_t generation_of(const struct hf_call *call)
 {
-    /* whose question cannot be answered, unless the answer went to another already */
+    /* the generation whose question cannot be answered, unless the call went on to another one */
     if (call->input && !hf_stage_is_begun(call->stage))
         return call->eras->asked_by;
     if (call->runtime)
@@ -358,7 +360,7 @@ void hf_call_cancel(struct hf_call *call, struct hf_span reason)
         runtime && runtime->last_byte_ms <= call->dispatched_ms &&
         call->engine->now_ms - call->dispatched_ms > runtime->server->settings.liveness.gap_ms;
     const struct hf_answer nothing = { .outcome = HF_OUTCOME_CANCELLED };
-    if (call->stage == HF_CALL_KEEPING) { /* it was answered: only nobody wants to hear it now */
+    if (call->stage == HF_CALL_KEEPING) { /* answered, but nobody waits for the answer now */
         hf_answer_leave(call, &nothing);
         return;
     }

@@ -26,14 +26,15 @@ void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to)
     if (!hf_stage_may_follow(call->stage, to))
         hf_note(engine, HF_NOTE_ERROR, NULL, 0, "bug call=%s to=%s", hf_stage_name(call->stage),
                 hf_stage_name(to));
-    /* made all the same: the lists have moved already, and must not disagree with the stage */
+    /* set all the same: the call has changed lists already, and its stage must agree with them */
     engine->held_count += (uint32_t)(to == HF_CALL_HELD) - (call->stage == HF_CALL_HELD);
     call->stage = to;
 }
 
 /* ---- the table ---- */
 
-/* Below 2^53, so that no JavaScript server rounds it; the serial wraps after 3 * 10^10 calls. */
+/* Ids are below 2^53, so that no JavaScript server rounds them; the serial wraps after 3 * 10^10
+ * calls. */
 static uint64_t next_id(struct hf_engine *engine, uint32_t index)
 {
     return ((++engine->serial & ((UINT64_C(1) << 35) - 1)) << HF_CALL_INDEX_BITS) | index;
@@ -78,7 +79,7 @@ struct hf_call *hf_call_by_id(struct hf_runtime *runtime, uint64_t id)
     return is_whole ? call : NULL;
 }
 
-/* A modern call has it in its own block. */
+/* A modern call has its `eras` in its own block of memory. */
 static bool has_own_eras(const struct hf_call *call)
 {
     return (const void *)call->eras == (const void *)(call + 1);
@@ -148,7 +149,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     struct hf_engine *engine = session->engine;
     const struct hf_method *method = in->method;
     const struct hf_msg *msg = in->msg;
-    /* what a modern server is told of its client is added when it is sent, and must fit by then */
+    /* what a modern server is told of the client is added on sending: its bytes are reserved now */
     const bool says_it = in->is_modern || !session->hello;
     const size_t intro = says_it ? 0 : strlen(session->hello);
     const size_t bytes = msg->text.n + intro;
@@ -222,9 +223,9 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_ow
 
 static void cancel_at_server(struct hf_call *call, struct hf_span reason)
 {
-    assert(call->runtime); /* it was sent there */
+    assert(call->runtime); /* the call was sent there */
     if (call->runtime->remote && call->runtime->is_modern)
-        return; /* there, closing the stream says it, and that is done as the call ends */
+        return; /* closing the call's stream cancels it there, and the end of the call does that */
     struct hf_buf draft = hf_draft();
     hf_msg_begin_notification(&draft, "notifications/cancelled");
     hf_buf_printf(&draft, ",\"params\":{\"requestId\":%llu", (unsigned long long)call->id);
@@ -329,13 +330,13 @@ void hf_call_dispatch(struct hf_call *call, struct hf_runtime *runtime)
 
 void hf_call_written(struct hf_call *call)
 {
-    if (call->stage == HF_CALL_ENDED) { /* while its line was half written */
+    if (call->stage == HF_CALL_ENDED) { /* the call ended while its line was half written */
         if (call->is_cancelled)
             cancel_at_server(call, HF_SPAN(""));
         bury_call(call);
         return;
     }
-    if (call->stage == HF_CALL_KEEPING) /* so it was, and its answer has not left yet */
+    if (call->stage == HF_CALL_KEEPING) /* answered early, and the answer has not left yet */
         return;
     assert(call->stage == HF_CALL_WRITING);
     hf_call_set_stage(call, HF_CALL_SENT);
@@ -369,7 +370,7 @@ bool hf_call_leave_runtime(struct hf_call *call)
             hf_timer_clear(&call->engine->timers, &runtime->stall);
         }
     }
-    if (call->stage == HF_CALL_QUEUED) /* in vain: it was waiting all the same */
+    if (call->stage == HF_CALL_QUEUED) /* never written: it was still waiting */
         call->waited_ms += call->engine->now_ms - call->dispatched_ms;
     hf_call_set_stage(call, HF_CALL_NEW);
     return half_written;
@@ -422,8 +423,7 @@ void hf_call_release(struct hf_call *call)
         hf_session_maybe_settle(session);
 }
 
-/* The server has answered and is done with it, and the call is not: as if it had never been sent.
- */
+/* The server has answered, but the call goes on: as if it had never been sent. */
 static struct hf_runtime *step_out(struct hf_call *call)
 {
     struct hf_runtime *before = call->runtime;
@@ -454,7 +454,7 @@ void hf_call_pause(struct hf_call *call)
         hf_call_left(before);
 }
 
-/* Under an id of its own: to the server it is another request. */
+/* Gives the call a new id: to the server it is another request. */
 static void renumber(struct hf_call *call)
 {
     const char *old = call->digits.p;

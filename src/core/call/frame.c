@@ -41,8 +41,8 @@ void hf_call_weigh(struct hf_call *call, size_t before, size_t now)
     call->engine->held_bytes += now - before;
 }
 
-/* Towards a modern server a legacy client's request gets the introduction it has not, in the words
- * of its client's initialize. */
+/* For a modern server, a legacy client's request gets the introduction that it lacks, made of the
+ * params of the client's initialize. */
 static void dress(struct hf_call *call)
 {
     const struct hf_session *session = call->session;
@@ -60,7 +60,7 @@ static void dress(struct hf_call *call)
     hf_buf_done(&meta);
 }
 
-/* Towards a legacy server a modern client's request loses the introduction that it brought. */
+/* For a legacy server, a modern client's request loses the introduction that it brought. */
 static void strip(struct hf_call *call)
 {
     struct hf_call_eras *eras = hf_call_eras(call);
@@ -71,7 +71,7 @@ static void strip(struct hf_call *call)
     hf_call_weigh(call, before, hf_era_weight(eras->inserts));
 }
 
-/* All that differs on the way out, in the order of the text. */
+/* All replacements on the way out, in the order of the text. */
 static unsigned collect_cuts(const struct hf_call *call, bool is_dressed,
                              struct hf_cut cuts[HF_CUTS_MAX])
 {

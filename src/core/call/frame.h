@@ -8,10 +8,11 @@
 struct hf_call;
 
 void hf_call_cut(struct hf_call *call, struct hf_span span, struct hf_span by);
-/* What it keeps of `before` bytes is `now` as many. */
+/* Something that the call keeps in memory had `before` bytes, and has `now` bytes. */
 void hf_call_weigh(struct hf_call *call, size_t before, size_t now);
 void hf_frame_build(struct hf_call *call);
-/* Its call was answered before the newline of its line went out: that follows on its own. */
+/* The call was answered before the newline of its line was written: the newline becomes a frame of
+ * its own. */
 void hf_frame_leave_newline(struct hf_call *call);
 void hf_frame_free(void *frame);
 

@@ -38,8 +38,8 @@ void hf_call_wait(struct hf_call *call)
         hf_link_init(&turn->calls);
         hf_list_push(&slot->turns, &turn->link);
     }
-    /* One that was lost unread is older than those that came since. */
-    struct hf_link *after = turn->calls.prev; /* from the end: most are the youngest */
+    /* A call that was lost unread is older than the calls that came since. */
+    struct hf_link *after = turn->calls.prev; /* from the end: most calls are the youngest */
     while (after != &turn->calls && HF_ITEM(after, struct hf_call, link)->id > call->id)
         after = after->prev;
     hf_list_add_before(after->next, &call->link);
@@ -121,7 +121,7 @@ void hf_call_stop_clock(struct hf_call *call, bool stop)
         call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
     } else {
         const uint64_t end_by_ms = now + call->paused_left_ms;
-        if (end_by_ms > call->end_by_ms) /* it stood still for the limit of progress, too */
+        if (end_by_ms > call->end_by_ms) /* callTimeoutMaxMs stood still, too */
             call->end_by_max_ms += end_by_ms - call->end_by_ms;
         call->end_by_ms = end_by_ms;
         call->paused_left_ms = 0;
@@ -149,7 +149,7 @@ static bool has_place(const struct hf_slot *slot)
     return is_open(slot) && !hf_slot_is_full(slot);
 }
 
-/* A server that keeps state in memory lost it: its client must know before anything else runs. */
+/* A `stateful` server lost its state: the client must be told before another of its calls runs. */
 static bool has_lost_state(const struct hf_call *call)
 {
     const struct hf_use *use = call->slot->server->settings.stateful
@@ -173,8 +173,8 @@ static void tell_state_lost(struct hf_call *call)
                  call->slot->server->name);
 }
 
-/* With waitMs 0 a call waits for nobody. But its server is there, and a connection to it is not
- * made in no time: it has as long as a ping. */
+/* With waitMs 0 a call waits for no server. But connecting to a remote server that is there takes
+ * time: for that, the call has as long as a ping. */
 static void allow_connecting(struct hf_call *call)
 {
     const struct hf_settings *settings = &call->slot->server->settings;
@@ -286,7 +286,7 @@ static bool is_wanted_and_refuses(const struct hf_slot *slot)
            slot->due.at_ms;
 }
 
-/* When the next attempt comes for a call that waits. */
+/* When the next attempt for waiting calls comes. */
 static uint64_t next_attempt_ms(const struct hf_slot *slot)
 {
     const uint64_t now = slot->server->engine->now_ms;
@@ -341,7 +341,7 @@ void hf_slot_fail_waiting(struct hf_slot *slot)
     }
     while (!hf_list_empty(&slot->clearing))
         hf_call_refuse_by_state(HF_LIST_FIRST(&slot->clearing, struct hf_call, link));
-    while (!hf_list_empty(&slot->asking)) /* each takes its questions with it */
+    while (!hf_list_empty(&slot->asking)) /* the end of each call withdraws its questions */
         hf_call_refuse_by_state(HF_LIST_FIRST(&slot->asking, struct hf_call, link));
 }
 
@@ -410,7 +410,8 @@ void hf_slot_tell_waiting(struct hf_slot *slot)
     }
 }
 
-/* Only an arrival may start an attempt outside the schedule, and only one in each of its steps. */
+/* Only a call that arrives may start an attempt outside the schedule, and only one in each step of
+ * the schedule. */
 static bool deserves_an_extra(const struct hf_slot *slot)
 {
     const struct hf_server *server = slot->server;

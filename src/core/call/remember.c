@@ -7,7 +7,8 @@
 
 enum { REMEMBERED_LEAST = 16 << 20 };
 
-/* Apart from what calls hold: those come and go, and must not wait for clients to leave. */
+/* Counted apart from the bytes that calls hold: calls come and go, and must not wait for clients to
+ * leave. */
 bool hf_session_may_remember(const struct hf_session *session, size_t bytes)
 {
     const struct hf_engine *engine = session->engine;

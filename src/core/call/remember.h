@@ -8,7 +8,7 @@
 
 struct hf_session;
 
-/* What a client makes us remember is bounded: for each, and for all of them together. */
+/* The bounds hold for each client, and for all clients together. */
 bool hf_session_may_remember(const struct hf_session *session, size_t bytes);
 void hf_session_remember(struct hf_session *session, size_t bytes);
 void hf_session_forget_bytes(struct hf_session *session, size_t bytes);

@@ -104,7 +104,7 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     struct hf_runtime *runtime = hf_call_step_aside(call);
     if (hf_call_is_parked(call))
         engine->bridge->left_server(call);
-    call->slot = NULL; /* it has done with its server, and may outlive it */
+    call->slot = NULL; /* the call is done with its server, and may outlive it */
     hf_call_set_stage(call, HF_CALL_KEEPING);
     hf_list_push(&engine->keeping, &call->link);
     call->wait_until_ms = engine->now_ms + KEEP_MS;

@@ -15,7 +15,7 @@
 
 enum { TOLD_MAX = 1000 }; /* messages that a remote server has not taken yet */
 
-/* Of one that is closed: to nobody. */
+/* NULL: the session is closed, and a closed session is sent nothing. */
 static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
 {
     if (session->is_closed)
@@ -90,7 +90,7 @@ void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, en
                       const char *reason, const char *sentence)
 {
     struct hf_engine *engine = in->session->engine;
-    /* what could not be read may have been anything: an error */
+    /* a request that could not be read may have been anything: it gets an error */
     const enum hf_failure_form form = in->msg ? hf_failure_form_of(in->session, server, in->method,
                                                                    in->msg->params, in->is_modern)
                                               : HF_AS_ERROR;
@@ -120,7 +120,8 @@ static bool takes_more(const struct hf_runtime *runtime, size_t n)
            runtime->unsent_count < TOLD_MAX;
 }
 
-/* What nobody waits for is not worth a server: one client may say as much of it as it likes. */
+/* Notifications that a server does not take are dropped and the server is kept: one client may send
+ * as many as it likes. */
 static bool mention(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
     const bool is_taken = !runtime->is_frozen && takes_more(runtime, message.n);

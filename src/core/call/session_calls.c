@@ -8,14 +8,14 @@
 
 enum { FEW_CALLS = 64 };
 
-/* Ids are the same by what they mean: a string may be written with escapes. */
+/* Ids are compared by value: the same string may be written with escapes or without. */
 static uint64_t id_hash(const struct hf_session *session, struct hf_span id)
 {
     const struct hf_map *map = &session->engine->calls_by_client_id;
     const uint64_t scope = (uint64_t)(uintptr_t)session;
     if (hf_json_type(id) != HF_JSON_STRING || !memchr(id.p, '\\', id.n))
         return hf_map_hash(map, scope, id);
-    struct hf_buf plain = hf_draft(); /* as it would stand here without escapes */
+    struct hf_buf plain = hf_draft(); /* the id as it is written without escapes */
     hf_buf_add_char(&plain, '"');
     if (!hf_json_unescape(id, &plain))
         hf_buf_clear(&plain);
@@ -48,7 +48,8 @@ void hf_session_unindex_call(struct hf_call *call)
         hf_map_remove(&call->engine->calls_by_via, &call->by_via);
 }
 
-/* Few are looked through, so that a usual call pays for no map. False: they are few. */
+/* Few calls are searched one by one, so that a usual call pays for no map; many are indexed. False:
+ * there are few. */
 bool hf_session_calls_are_indexed(struct hf_session *session)
 {
     struct hf_call *call;
@@ -59,7 +60,7 @@ bool hf_session_calls_are_indexed(struct hf_session *session)
     return session->has_indexed_calls = true;
 }
 
-/* False: there is another already. */
+/* False: `call` has that id, and so has the call that was found before. */
 static bool is_only_one(struct hf_call *call, struct hf_span id, struct hf_call **found)
 {
     if (!hf_json_same_scalar(call->client_id, id))

@@ -11,7 +11,8 @@
 
 void hf_session_index_call(struct hf_call *call);
 void hf_session_unindex_call(struct hf_call *call);
-/* While its client waits for it: once its client has its answer, or a question, it is nobody's. */
+/* A call is in its session while its client waits for it, until the client was sent an answer or a
+ * question. */
 static inline void hf_session_add_call(struct hf_session *session, struct hf_call *call)
 {
     hf_list_push(&session->calls, &call->in_session);
@@ -19,7 +20,7 @@ static inline void hf_session_add_call(struct hf_session *session, struct hf_cal
     if (session->has_indexed_calls)
         hf_session_index_call(call);
 }
-/* Also of one that is not there any more. */
+/* The call may have left its session already. */
 static inline void hf_session_remove_call(struct hf_call *call)
 {
     struct hf_session *session = call->session;
@@ -31,10 +32,11 @@ static inline void hf_session_remove_call(struct hf_call *call)
     if (--session->call_count == 0)
         session->has_indexed_calls = false;
 }
-/* The call of that id, raw; NULL: none, or more than one. */
+/* The call with that id (raw) of the client; NULL: none, or more than one. */
 struct hf_call *hf_session_find_call(struct hf_session *session, struct hf_span id,
                                      bool *ret_are_two);
-/* Few are looked through, so that a usual call pays for no map. False: they are few. */
+/* Few calls are searched one by one, so that a usual call pays for no map; many are indexed. False:
+ * there are few. */
 bool hf_session_calls_are_indexed(struct hf_session *session);
 uint64_t hf_session_via_hash(const struct hf_session *session, uint64_t via);
 

@@ -1,26 +1,26 @@
-/* settle.c - a client sends nothing more: until when its calls have time. What becomes of those
- * that take longer is in inbox/session.c. */
+/* settle.c - a client sends nothing more: how long its calls have. What becomes of calls that take
+ * longer is in inbox/session.c. */
 #include "core/call/settle.h"
 #include "core/engine.h"
 #include "core/state/engine_state.h"
 #include "core/state/server.h"
 #include "core/state/session.h"
 
-/* ---- finishing: its client still reads ---- */
+/* ---- finished: the client sends nothing more, but still reads ---- */
 
 bool hf_session_is_settled(const struct hf_session *session)
 {
     return session->is_finished && hf_list_empty(&session->calls);
 }
 
-/* When a dispatched call has had its drainMs, counted from the last dispatch of its client. */
+/* When dispatched calls have had their drainMs, counted from the last dispatch of their client. */
 uint64_t hf_session_drain_end(const struct hf_session *session, const struct hf_server *server)
 {
     return session->last_dispatch_ms + server->settings.drain_ms;
 }
 
-/* The timer may come too early, and is set again then: so no call that ends or is dispatched has to
- * look at all the others. */
+/* The timer may fire too early, and is set again then: so no call that ends or is dispatched has to
+ * look at all other calls. */
 void hf_session_settle_by(struct hf_session *session, uint64_t at_ms)
 {
     struct hf_engine *engine = session->engine;

@@ -1,5 +1,6 @@
-/* use.c - which servers a client has used, and how often each had lost its state by then: what a
- * `stateful` server forgot is said to each client once, before anything else of its runs. */
+/* use.c - which servers a client has used, and how often each had lost its state by then: each
+ * client is told once that a `stateful` server lost its state, before another call of that client
+ * runs. */
 #include "core/call/use.h"
 #include "core/state/server.h"
 #include "core/state/session.h"

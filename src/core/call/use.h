@@ -6,7 +6,7 @@ struct hf_server;
 struct hf_session;
 struct hf_use;
 
-void hf_uses_forget(struct hf_server *server); /* it is removed: nothing may point to it */
+void hf_uses_forget(struct hf_server *server); /* the server is removed */
 void hf_uses_drop(struct hf_session *session);
 struct hf_use *hf_session_use(struct hf_session *session, struct hf_server *server);
 struct hf_use *hf_session_find_use(const struct hf_session *session,

@@ -1,4 +1,4 @@
-/* verdict.h - a call was lost on its way. */
+/* verdict.h - what becomes of a call that was lost on its way. */
 #ifndef HF_CORE_CALL_VERDICT_H
 #define HF_CORE_CALL_VERDICT_H
 

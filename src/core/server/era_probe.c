@@ -1,11 +1,11 @@
 /* era_probe.c - which era does a server speak? Asked with server/discover, never with anything that
  * could run (PROTOCOL: a legacy server might run a tools/call).
  *
- * What was learned is remembered, and asked again when it stops being true. A legacy server may
- * stay silent on the question: the silence counts from its first sign of life. One that exits on
- * it, also after its silence was taken for an answer, is started again without it, and that is
- * nobody's failure. One that is modern and slow is waited for longer the next time; one that is
- * said to be modern is never taken for anything else. */
+ * The era that was learned is remembered, and asked for again when it stops being true. A legacy
+ * server may stay silent on the probe: the silence counts from its first sign of life. A server
+ * that exits on the probe, also after its silence was taken for an answer, is started again without
+ * one, and no failure is counted. A modern server that is slow is waited for longer the next time;
+ * a server that is configured as modern is never taken for legacy. */
 #include "core/server/era_probe.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
@@ -29,7 +29,7 @@ bool hf_era_probe_may_help(const struct hf_runtime *runtime)
            !hf_runtime_is_renewing(runtime) && !runtime->is_older_transport;
 }
 
-/* Of the time that the whole start has, what is left must do for the older greeting. */
+/* At most half of startTimeoutMs: the rest must do for a legacy initialize. */
 static uint64_t patience_ms(const struct hf_server *server)
 {
     const struct hf_settings *settings = &server->settings;
@@ -78,10 +78,11 @@ void hf_era_probe_is_legacy(struct hf_runtime *runtime)
 void hf_era_probe_timer(struct hf_runtime *runtime)
 {
     if (runtime->is_probing && runtime->machine.state == HF_RUNTIME_PROBING)
-        hf_era_probe_is_legacy(runtime); /* the question stays open: its answer may come late */
+        hf_era_probe_is_legacy(runtime); /* the probe stays open: its answer may come late */
 }
 
-/* In the words of the older greeting, which is what clients of both eras are told from. */
+/* Keeps what the server said in the form of an initialize result: clients of both eras are answered
+ * from that. */
 static void keep_greeting(struct hf_runtime *runtime, struct hf_span result)
 {
     const struct hf_span info =
@@ -128,7 +129,7 @@ static bool is_modern_answer(const struct hf_msg *msg)
     return code == HF_CODE_HEADER_MISMATCH || code == HF_CODE_MISSING_CAPABILITY;
 }
 
-/* It said what it is after we had taken its silence for an answer. */
+/* The server answered the probe after we had taken its silence for an answer. */
 static void answered_late(struct hf_runtime *runtime, const struct hf_msg *msg, uint64_t took_ms)
 {
     struct hf_slot *slot = runtime->slot;

@@ -26,7 +26,7 @@ void hf_server_news(struct hf_server *server, enum hf_part_id part, enum hf_news
     hf_server_mark(server);
 }
 
-/* ---- why, and when again ---- */
+/* ---- why a server was lost, and when to try again ---- */
 
 void hf_server_reason(struct hf_server *server, const char *format, ...)
 {
@@ -42,7 +42,7 @@ void hf_server_not_before(struct hf_server *server, int64_t retry_after_ms)
         server->backoff.retry_after_ms = server->engine->now_ms + (uint64_t)retry_after_ms;
 }
 
-/* ---- for whoever asks ---- */
+/* ---- lookups and status ---- */
 
 struct hf_server *hf_server_find(struct hf_engine *engine, struct hf_span name)
 {

@@ -1,4 +1,4 @@
-/* handshake.c - greeting a server: initialize, what it said of itself, `initialized`. */
+/* handshake.c - greeting a server: our initialize, the server's answer, our `initialized`. */
 #include "core/server/handshake.h"
 #include <assert.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ static const struct hf_call_owner hello_owner = {
 };
 const struct hf_call_owner hf_restore_owner = { .purpose = HF_FOR_RESTORE };
 
-/* What we say where many clients share one server: we can pass on whatever it may ask of them. */
+/* Our initialize params where many clients share one server: we can pass on whatever the server may
+ * ask of its clients. */
 static const char our_hello[] =
     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},"
     "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"holdfast\",\"version\":"
@@ -34,7 +35,7 @@ void hf_handshake_begin(struct hf_runtime *runtime)
     (void)hf_call_ours(runtime, &hello_owner, hf_method(HF_METHOD_INITIALIZE), hf_span_of(hello));
 }
 
-/* ---- the greeting's answer ---- */
+/* ---- the answer to our initialize ---- */
 
 static void read_capabilities(struct hf_runtime *runtime, struct hf_span result)
 {
@@ -77,8 +78,9 @@ void hf_handshake_done(struct hf_runtime *runtime)
     hf_slot_event(runtime->slot, HF_SLOT_EV_READY);
 }
 
-/* Some servers ask their client for something as soon as they hear `initialized`, and ask once: it
- * must have said so itself by then. The time that takes is not the server's. */
+/* Some servers send their client a request as soon as they get `initialized`, and only once: the
+ * client must have said `initialized` itself by then. The time that the client takes is not charged
+ * to the server. */
 static void await_client(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
@@ -98,7 +100,7 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
         (runtime != runtime->slot->attempt || runtime->machine.state != HF_RUNTIME_HANDSHAKING))
         return;
     if (msg->kind != HF_MSG_RESULT && hf_era_probe_may_help(runtime)) {
-        hf_era_probe_begin(runtime); /* perhaps it has moved on since it was last asked */
+        hf_era_probe_begin(runtime); /* perhaps the server has become modern since the last probe */
         return;
     }
     if (msg->kind != HF_MSG_RESULT) {
@@ -112,7 +114,7 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
         runtime->transport->agree(runtime, hf_json_get(msg->result, HF_SPAN("protocolVersion")));
     if (!renews)
         hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
-    hf_server_mark(runtime->server); /* a client may wait for these words */
+    hf_server_mark(runtime->server); /* a client's initialize may wait for this answer */
     if (owner && owner->hello && !owner->has_initialized && !renews)
         await_client(runtime);
     else
@@ -155,7 +157,7 @@ void hf_handshake_introduced(struct hf_runtime *runtime)
         hf_handshake_done(runtime);
 }
 
-/* What clients had set (log level, subscriptions) is said to it when this event is over. */
+/* What clients had set (log level, subscriptions) is sent to the runtime after this event. */
 void hf_runtime_restore(struct hf_runtime *runtime)
 {
     runtime->is_to_restore = true;

@@ -66,7 +66,7 @@ void hf_slot_relist(struct hf_slot *slot)
 {
     struct hf_engine *engine = slot->server->engine;
     const uint32_t relist_ms = slot->server->settings.relist_ms;
-    if (!slot->current || !relist_ms) /* switched off since */
+    if (!slot->current || !relist_ms) /* no runtime, or relistMs was set to 0 since */
         return;
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_listing_again(slot->current, part);
@@ -84,8 +84,8 @@ void hf_listing_drop(struct hf_runtime *runtime)
 
 /* ---- publishing ---- */
 
-/* A modern listener asked for its server's own word (announced), and gets it although the list is
- * the same; everybody else hears only of what truly changed. */
+/* A modern client that listens wants to know what the server announces, and is told although the
+ * list is the same; everybody else is told only of lists that truly changed. */
 static void publish(struct hf_server *server, enum hf_part_id part, struct hf_part *fresh,
                     bool is_announced)
 {
@@ -115,7 +115,7 @@ void hf_listing_install(struct hf_runtime *runtime)
         struct hf_part *fresh = listing->ready;
         listing->ready = NULL;
         if (!runtime->has_capability[part] && server->parts[part]) {
-            fresh = hf_part_new(part, 1, &server->engine->map_key); /* it has none any more */
+            fresh = hf_part_new(part, 1, &server->engine->map_key); /* no such list any more */
             hf_part_seal(fresh);
         }
         if (fresh)
@@ -123,7 +123,7 @@ void hf_listing_install(struct hf_runtime *runtime)
     }
 }
 
-/* ---- what came ---- */
+/* ---- answers to our list requests ---- */
 
 static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
 {
@@ -136,7 +136,7 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
                 "tools_left_out count=%zu why=\"%s\"", fresh->left_out, fresh->fault);
     if (runtime == runtime->slot->current) {
         const bool is_announced = listing->is_announced && !listing->is_dirty;
-        listing->is_announced &= listing->is_dirty; /* told once it is fetched as announced */
+        listing->is_announced &= listing->is_dirty; /* told when fetched as announced */
         publish(runtime->server, part, fresh, is_announced);
         if (listing->is_dirty)
             hf_listing_fetch(runtime, part);

@@ -10,12 +10,12 @@ struct hf_runtime;
 struct hf_slot;
 
 void hf_listing_fetch(struct hf_runtime *runtime, enum hf_part_id part);
-/* What it said of itself, and its lists, become the server's. */
+/* The runtime's initialize result and its lists become the server's. */
 void hf_listing_install(struct hf_runtime *runtime);
 void hf_listing_answered(struct hf_call *call, const struct hf_msg *msg);
 void hf_listing_again(struct hf_runtime *runtime, enum hf_part_id part);
 void hf_listing_announced(struct hf_runtime *runtime,
-                          enum hf_part_id part); /* by the server itself */
+                          enum hf_part_id part); /* the server said that the list changed */
 void hf_listing_drop(struct hf_runtime *runtime);
 void hf_slot_relist(struct hf_slot *slot);
 

@@ -4,10 +4,10 @@
  * its client with not one byte from the server since, and only while nothing else is in flight: a
  * server busy in one long tool is not touched. Several failed checks in a row recycle the runtime.
  *
- * A remote server that answered one call with 5xx, or whose connection broke under it, is
+ * A remote server that answered one call with 5xx, or whose connection broke during a call, is
  * suspected: it is checked at once, whatever else is in flight, and a check that fails the same way
- * means that it is lost (exchange_end.c). So one tool that always gets 504 costs nobody else
- * anything.
+ * means that the server is lost (remote/exchange_end.c). So one tool that always gets 504 costs
+ * nobody else anything.
  */
 #include "core/server/liveness.h"
 #include "core/call/answer.h"
@@ -22,14 +22,14 @@
 static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
-    (void)msg; /* whatever it says, it is there */
+    (void)msg; /* whatever the answer says, the server is there */
     hf_call_end_ours(call);
     hf_check_answered(runtime);
 }
 
 static const struct hf_call_owner owner = { .purpose = HF_FOR_CHECK, .answered = answered };
 
-enum { SUSPECT_MS = 1000 }; /* between two such checks; and how long calls wait for one */
+enum { SUSPECT_MS = 1000 }; /* between two checks of a suspect; and how long calls wait for one */
 
 static void start_check(struct hf_runtime *runtime)
 {
@@ -47,7 +47,7 @@ void hf_check_maybe(struct hf_runtime *runtime)
     if (runtime->machine.state != HF_RUNTIME_LIVE || runtime != runtime->slot->current)
         return;
     if (runtime->check_call || runtime->check.at_ms || hf_runtime_is_renewing(runtime))
-        return; /* one is under way, or the next is set */
+        return; /* a check is under way, or the next is set */
     if (runtime->in_flight == 0)
         start_check(runtime);
 }
@@ -67,8 +67,8 @@ static void let_go(struct hf_runtime *runtime)
     hf_check_waited(runtime);
 }
 
-/* Calls that come now would most likely be lost as well, if there is something to it. None of them
- * waits so long that it ends for that. */
+/* If the suspicion is right, calls that come now would most likely be lost as well, and so they are
+ * held. None is held so long that it times out for that. */
 static void start_suspicious_check(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;

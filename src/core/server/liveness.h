@@ -8,9 +8,9 @@
 void hf_check_maybe(struct hf_runtime *runtime);
 void hf_check_timer(struct hf_runtime *runtime);
 void hf_check_answered(struct hf_runtime *runtime);
-void hf_check_suspect(struct hf_runtime *runtime);     /* one call was lost to it */
-void hf_check_answer_came(struct hf_runtime *runtime); /* to any other call */
-void hf_check_waited(struct hf_runtime *runtime);      /* calls wait no longer for a check */
+void hf_check_suspect(struct hf_runtime *runtime);     /* one call was lost: checks the server */
+void hf_check_answer_came(struct hf_runtime *runtime); /* the server answered some call */
+void hf_check_waited(struct hf_runtime *runtime);      /* calls are held no longer for a check */
 void hf_stall_timer(struct hf_runtime *runtime);
 extern const struct hf_call_host hf_call_host;
 

@@ -1,6 +1,6 @@
 /* pipe.c - a server that is our child: what is written into its stdin, and how it is ended.
  *
- * 1. Frames enter the pipe in the order of runtime->out, and the offset of each of them is what
+ * 1. Frames enter the pipe in the order of runtime->out, and the offset of each frame is what
  *    evidence is made of (evidence.h).
  * 2. Once the runtime is frozen not one byte more is written. */
 #include "core/server/pipe.h"
@@ -75,7 +75,7 @@ static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct
 
 /* ---- what was written ---- */
 
-/* The first byte of a request is about to be in the pipe. */
+/* The first byte of a frame has entered the pipe, at offset `at`. */
 static void begin_frame(struct hf_frame *frame, uint64_t at)
 {
     struct hf_call *call = frame->call;
@@ -99,7 +99,7 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
         hf_call_written(call);
 }
 
-/* Usually the whole frame, and its place in the ring is one piece. */
+/* Usually the whole frame was written, and its place in the ring of `tail` is one piece. */
 static void remember(struct hf_tail *tail, const struct hf_frame *frame, size_t n)
 {
     size_t skip = frame->sent;
@@ -150,7 +150,7 @@ void hf_runtime_wrote(struct hf_runtime *runtime, size_t n, struct hf_now now)
     }
 }
 
-/* Calls stand in the order in which they are written. */
+/* runtime->calls are in the order in which they are written: the first one tells. */
 bool hf_runtime_is_owed(const struct hf_runtime *runtime)
 {
     const struct hf_call *oldest = HF_LIST_FIRST(&runtime->calls, struct hf_call, link);

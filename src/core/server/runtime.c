@@ -1,5 +1,5 @@
-/* runtime.c - the life of a runtime: what the shell saw becomes events of its machine, the
- * machine's effects become ours. What happens to its calls is in call.c, what it says in
+/* runtime.c - the life of a runtime: what the shell saw becomes events of the runtime's machine,
+ * the machine's effects become ours. What happens to its calls is in call/, what the server says in
  * handshake.c and inbox/from_server.c. */
 #include "core/server/runtime.h"
 #include <assert.h>
@@ -86,7 +86,7 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->upstream.timer);
 }
 
-/* No answer can come any more: every call still here is judged by its evidence. */
+/* No answer can come any more: every call still in the runtime is judged by its evidence. */
 static void settle_calls(struct hf_runtime *runtime)
 {
     if (runtime->is_settled)
@@ -103,7 +103,7 @@ static void settle_calls(struct hf_runtime *runtime)
         struct hf_frame *frame = HF_LIST_FIRST(&runtime->out, struct hf_frame, link);
         hf_unlink(&frame->link);
         if (frame->call)
-            hf_call_abandoned(frame->call); /* ended while its line was half written */
+            hf_call_abandoned(frame->call); /* it ended while its line was half written */
         else
             hf_frame_free(frame);
     }
@@ -131,7 +131,7 @@ static void report_pending_loss(struct hf_runtime *runtime);
 static void release(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
-    report_pending_loss(runtime); /* it could not be killed before its exit was given up on */
+    report_pending_loss(runtime); /* its exit never came, and is not waited for any more */
     transport_done(runtime);
     hf_emit(runtime->server->engine, HF_DO_RELEASE)->runtime = runtime;
     hf_runtime_discard(runtime);
@@ -172,7 +172,7 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
     if (runtime->machine.state != before) {
         int64_t stay_ms = hf_runtime_stay_ms(&runtime->machine, &runtime->server->settings);
         if (runtime->machine.state == HF_RUNTIME_KILLING && stay_ms == 0)
-            stay_ms = 1; /* not in this tick: what was taken back is known only after it */
+            stay_ms = 1; /* not in this turn: what was taken back is known only after it */
         hf_timer_set(&engine->timers, &runtime->stay,
                      stay_ms < 0 ? 0 : engine->now_ms + (uint64_t)stay_ms);
     }
@@ -196,7 +196,7 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
         return;
     const struct hf_session *owner = runtime->slot->owner;
     if (runtime->server->is_clients_own && !(owner && owner->hello))
-        return; /* it is greeted with the client's own words, which are still to come */
+        return; /* the server gets the client's own initialize params, which are still to come */
     if (!runtime->start.at_ms)
         arm_start(runtime);
     if (runtime->server->era != HF_ERA_LEGACY && !runtime->is_older_transport) {
@@ -220,13 +220,13 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now)
 
 /* ---- ending ---- */
 
-/* A runtime that was not asked to go is going: its slot learns it before anything else happens. */
+/* A runtime ends that was not told to: its slot is told before anything else happens. */
 static void report_loss(struct hf_runtime *runtime)
 {
     struct hf_slot *slot = runtime->slot;
     const bool is_dead = runtime->has_exited || runtime->is_silent;
     if (runtime == slot->attempt && runtime->may_die_of_probe && is_dead) {
-        slot->attempt = NULL; /* it does not bear the question */
+        slot->attempt = NULL; /* the server exits when it gets the era probe */
         runtime->server->era = HF_ERA_LEGACY;
         hf_slot_begin_attempt(slot, slot->attempt_is_extra);
         return;
@@ -251,8 +251,8 @@ static void report_loss(struct hf_runtime *runtime)
     hf_slot_event(slot, HF_SLOT_EV_LOST);
 }
 
-/* EOF often comes a moment before the exit that explains it, and whether a server left in peace is
- * only known then: the news waits for the other half, for as long as EOF would wait for an exit. */
+/* EOF often comes a moment before the exit that explains it, and only the exit tells whether the
+ * server ended cleanly: the loss is reported when the exit is known, or after eofMs. */
 static void report_loss_once_known(struct hf_runtime *runtime)
 {
     if (runtime->has_exited || !runtime->is_silent) {
@@ -280,8 +280,8 @@ void hf_runtime_lose(struct hf_runtime *runtime, enum hf_runtime_event how)
         report_loss_once_known(runtime);
 }
 
-/* The bytes taken back are known only after the shell has performed STEAL; the judgement follows
- * then, or as soon as no answer can come any more and the loss has been told. */
+/* What was taken back is known only after the shell has performed HF_DO_TAKE_BACK; the calls are
+ * judged then, or as soon as no answer can come any more and the loss has been reported. */
 void hf_runtime_maybe_settle(struct hf_runtime *runtime)
 {
     if (runtime->is_silent && runtime->taken_back >= 0 && !runtime->is_loss_pending)
@@ -308,7 +308,7 @@ void hf_runtime_eof(struct hf_runtime *runtime, struct hf_now now)
     runtime->is_silent = true;
     const bool is_running = runtime->machine.state > HF_RUNTIME_SPAWNING && !runtime->has_exited;
     if (is_running && runtime->machine.state < HF_RUNTIME_CLOSING)
-        hf_server_reason(runtime->server, "closed its stdout"); /* else its guard says why */
+        hf_server_reason(runtime->server, "closed its stdout"); /* else the guard says why */
     hf_runtime_lose(runtime, HF_RUNTIME_EV_STDOUT_EOF);
     hf_runtime_maybe_settle(runtime);
     maybe_over(runtime);
@@ -339,7 +339,7 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_no
     hf_runtime_lose(runtime, HF_RUNTIME_EV_EXITED);
     report_pending_loss(runtime);
     hf_runtime_maybe_settle(runtime);
-    if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here EOF is waited for, not exit */
+    if (runtime->machine.state != HF_RUNTIME_KILLING) /* from here on EOF is waited for */
         hf_timer_clear(&engine->timers, &runtime->stay);
     if (!runtime->is_silent)
         hf_timer_set(&engine->timers, &runtime->eof,
@@ -357,8 +357,8 @@ void hf_runtime_disconnected(struct hf_runtime *runtime, struct hf_now now)
     maybe_over(runtime);
 }
 
-/* Bytes that are not ours were put there by the server itself: then nobody can tell which of ours
- * it read, and all that was written counts as read. */
+/* Bytes in the pipe that we did not write were put there by the server itself: then nobody can tell
+ * which of our bytes it read, and all that was written counts as read. */
 void hf_runtime_taken_back(struct hf_runtime *runtime, const struct hf_span *taken,
                            struct hf_now now)
 {
@@ -384,7 +384,8 @@ void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now)
             hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
         return;
     }
-    /* Killed, but what it said last may still be in the pipe (P4): EOF follows at once now. */
+    /* The tree was killed, but the server's last output may still be in the pipe (P4): EOF follows
+     * at once now. */
     if (runtime->is_silent)
         hf_runtime_event(runtime, HF_RUNTIME_EV_TREE_GONE);
     else
@@ -405,7 +406,7 @@ void hf_runtime_not_started(struct hf_runtime *runtime, const char *why, struct 
     runtime->taken_back = 0;
     if (runtime->machine.state == HF_RUNTIME_SPAWNING) {
         hf_runtime_event(runtime, HF_RUNTIME_EV_NOT_STARTED);
-    } else { /* given up before the news came */
+    } else { /* the attempt was given up before this report came */
         runtime->has_exited = runtime->is_silent = runtime->is_tree_gone = true;
         maybe_over(runtime);
     }
@@ -423,8 +424,9 @@ void hf_runtime_maybe_drained(struct hf_runtime *runtime)
 
 void hf_runtime_eof_timer(struct hf_runtime *runtime)
 {
-    /* Exited: a descendant holds its stdout, and what that says is nobody's answer any more.
-     * Silent: it lives on without a stdout, and is as good as lost. */
+    /* If the server has exited, a descendant holds its stdout, and what the descendant writes is
+     * nobody's answer any more. If its stdout was closed, the server lives on without one, and is
+     * as good as lost. */
     runtime->is_silent = true;
     report_pending_loss(runtime);
     hf_runtime_maybe_settle(runtime);

@@ -1,5 +1,5 @@
-/* server.c - a configured server and its slots: made, operated, forgotten. What a move does is in
- * slot.c. */
+/* server.c - a configured server and its slots: made, operated, forgotten. What a change of a
+ * slot's state does is in slot.c. */
 #include "core/server/server.h"
 #include <assert.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
 void hf_server_set_clients_own(struct hf_server *server)
 {
     server->is_clients_own = true;
-    if (hf_list_empty(&server->slots)) /* isolation: session; here that is no difference */
+    if (hf_list_empty(&server->slots)) /* isolation: session, no matter with one client */
         new_slot(server, NULL);
     const struct hf_slot *slot = hf_server_slot(server);
     if (slot->attempt)
@@ -171,7 +171,7 @@ void hf_slots_drop_owner(struct hf_session *session)
         hf_slot_set_owner(slot, NULL);
         if (server->is_clients_own)
             continue;
-        hf_server_mark(server); /* one that is going already does not move */
+        hf_server_mark(server); /* a slot that is ending already is not marked by its event */
         disable_slot(slot, true);
     }
 }
@@ -227,7 +227,7 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
     HF_LIST_EACH_SAFE (slot, &server->slots, struct hf_slot, link) {
         done &= operate_slot(slot, op);
     }
-    hf_server_mark(server); /* one without a slot was not marked by any move */
+    hf_server_mark(server); /* a server without slots was not marked by a change of state */
     return done;
 }
 

@@ -1,11 +1,11 @@
-/* server_request.c - requests of servers that are with a client: how they get there, and what ends
- * them. Which client it is was decided before (inbox/server_request.c).
+/* server_request.c - server requests that are with a client: how they get there, and what ends
+ * them. Which client is asked was decided before (inbox/choose_client.c).
  *
- * 1. A client is asked nothing before it has said `initialized`: what comes earlier is kept for it,
+ * 1. A client is asked nothing before it has said `initialized`: earlier requests are kept for it,
  *    for listWaitMs.
- * 2. A question has askMs, none if the server is the client's own; and where its client has no
- *    stream to hear it on, no more time than it may take to open one. Then the server gets an
- *    error, and the clocks of the calls run on. */
+ * 2. A client has askMs to answer, or no limit if the runtime is its own; and if it has no open
+ *    stream, no more time than it may take to open one. Then the server gets an error, and the
+ *    clocks of the calls run on. */
 #include "core/server/server_request.h"
 #include "core/call/queue.h"
 #include "core/call/remember.h"
@@ -19,11 +19,11 @@
 #include "core/state/runtime.h"
 #include "core/state/session.h"
 
-enum { OPENS_WITHIN_MS = 5000 }; /* its first stream, once a client has come */
+enum { OPENS_WITHIN_MS = 5000 }; /* for an initialized client to open its first stream */
 
 /* ---- responses ---- */
 
-/* A server that does not take them is lost: it would wait for them for ever. */
+/* A server that does not take its responses is lost: it would wait for them for ever. */
 void hf_runtime_respond(struct hf_runtime *runtime, struct hf_span message)
 {
     if (runtime->is_frozen || hf_runtime_notify(runtime, message))
@@ -44,7 +44,7 @@ void hf_runtime_respond_error(struct hf_runtime *runtime, struct hf_span id, int
 
 const char hf_not_declared[] = "the client did not declare this capability";
 
-/* What a request needs that goes beyond the plain kind must have been declared by name. */
+/* An elicitation that is not a plain form must have been declared by name. */
 static bool has_kind(struct hf_span capability, struct hf_span params)
 {
     const struct hf_span mode = hf_json_get(params, HF_SPAN("mode"));
@@ -66,7 +66,7 @@ bool hf_client_can_be_asked(struct hf_span capabilities, enum hf_method_id metho
     case HF_METHOD_ELICITATION:
         return has_kind(hf_json_get(capabilities, HF_SPAN("elicitation")), params);
     case HF_METHOD_ROOTS: return hf_json_get(capabilities, HF_SPAN("roots")).p;
-    default: return true; /* unknown to us: the client says itself what it thinks of it */
+    default: return true; /* a method unknown to us: the client says itself whether it knows it */
     }
 }
 
@@ -88,8 +88,8 @@ static void free_ask(void *p)
     hf_free(ask);
 }
 
-static bool is_early(
-    const struct hf_server_request *ask) /* kept until its client has said `initialized` */
+/* The request is kept until its client has said `initialized`. */
+static bool is_early(const struct hf_server_request *ask)
 {
     return !ask->park && ask->request;
 }
@@ -112,7 +112,7 @@ void hf_server_request_end(struct hf_server_request *ask)
     hf_unlink(&ask->in_runtime);
     hf_unlink(&ask->in_park);
     runtime->server_request_count--;
-    bool others = ask->park != NULL; /* those are paused call by call */
+    bool others = ask->park != NULL; /* calls with a park are paused one by one */
     const struct hf_server_request *other;
     HF_LIST_EACH (other, &runtime->server_requests, struct hf_server_request, in_runtime) {
         others |= other->session == session && !other->park;
@@ -122,7 +122,7 @@ void hf_server_request_end(struct hf_server_request *ask)
     hf_bury(runtime->server->engine, free_ask, ask);
 }
 
-/* Its client was asked, and need not answer any more. */
+/* Tells the client, if it was asked, that it need not answer any more. */
 static void withdraw(const struct hf_server_request *ask)
 {
     if (!ask->park && !is_early(ask))
@@ -138,15 +138,16 @@ void hf_server_requests_drop(struct hf_runtime *runtime)
     }
 }
 
-/* ---- how long it has ---- */
+/* ---- how long the client has ---- */
 
-/* One that is asked within a call of its own hears of it by that. */
+/* The client has no open stream, and needs one: a modern client is asked in the answer to its
+ * call. */
 static bool is_deaf(const struct hf_server_request *ask)
 {
     return !ask->park && !is_early(ask) && ask->session->stream_state != HF_STREAM_OPEN;
 }
 
-/* Until when its client, that hears nothing now, may take to open a stream. */
+/* Until when a client that has no open stream may take to open one. */
 static uint64_t deaf_until(const struct hf_server_request *ask)
 {
     const struct hf_session *session = ask->session;

@@ -1,4 +1,4 @@
-/* slot.c - what a move of a slot does: its effects performed, attempts begun, failed and
+/* slot.c - what a change of a slot's state does: effects performed, attempts begun, failed and
  * scheduled. */
 #include "core/server/slot.h"
 #include <assert.h>
@@ -19,19 +19,19 @@ void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
 {
     struct hf_server *server = slot->server;
     if (hf_slot_has_attempt(slot)) {
-        slot->attempt_is_extra &= is_extra; /* the schedule has caught up with an extra one */
+        slot->attempt_is_extra &= is_extra; /* the schedule has caught up with an extra attempt */
         return;
     }
     if (server->problem && !server->problem_may_pass) {
         hf_server_reason(server, "config");
         if (slot->machine.state == HF_SLOT_CONNECTED)
-            hf_slot_attempt_failed(slot, false); /* changed for the worse: the old one stays */
+            hf_slot_attempt_failed(slot, false); /* bad settings: the old runtime stays */
         else
             hf_slot_event(slot, HF_SLOT_EV_SPENT);
         return;
     }
     slot->attempt_is_extra = is_extra;
-    /* what is remote has no process tree of which there must be only one */
+    /* a remote server has no process tree of which there must be only one */
     const bool may_overlap =
         (server->settings.overlap && !slot->must_not_overlap) || server->is_remote;
     if (!may_overlap && !hf_list_empty(&slot->runtimes)) {
@@ -67,7 +67,7 @@ void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
         hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
     const bool spent =
         (counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect)) ||
-        (server->needs_auth && !is_beside); /* trying again helps nobody */
+        (server->needs_auth && !is_beside); /* trying again without credentials does not help */
     hf_slot_event(slot, spent ? HF_SLOT_EV_SPENT : HF_SLOT_EV_FAILED);
 }
 
@@ -102,7 +102,7 @@ void hf_slot_due(struct hf_slot *slot)
     hf_slot_event(slot, HF_SLOT_EV_DUE);
 }
 
-/* ---- what a move does ---- */
+/* ---- what a change of state does ---- */
 
 void hf_slot_probe_later(struct hf_slot *slot)
 {
@@ -167,7 +167,7 @@ static void do_install(struct hf_slot *slot)
     hf_backoff_connected(&server->backoff);
     server->last_connected_ms = engine->now_ms;
     server->warned_streak = false;
-    hf_free(server->problem); /* whatever it was, it has passed */
+    hf_free(server->problem); /* whatever the problem was, it has passed */
     server->problem = NULL;
     hf_listing_install(runtime);
     hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
@@ -251,18 +251,18 @@ void hf_slot_runtime_gone(struct hf_slot *slot)
         hf_slot_emptied(slot);
 }
 
-/* ---- are its names still to be published? ---- */
+/* ---- are the server's names still to be published? ---- */
 
 void hf_server_review(struct hf_server *server)
 {
     bool is_offered = false, has_slot = false;
-    /* a slot of one's own that was given up on is one's own loss: the names stay for the others */
+    /* if a client's own slot was given up on, only that client loses: the names stay for others */
     const bool is_own =
         server->settings.isolation == HF_ISOLATION_SESSION && !server->is_clients_own;
     const struct hf_slot *slot;
     HF_LIST_EACH (slot, &server->slots, struct hf_slot, link) {
         const enum hf_slot_state state = slot->machine.state;
-        if (slot->is_removed) /* its client has left: that is nobody else's news */
+        if (slot->is_removed) /* its client has left, which is no news for others */
             continue;
         has_slot = true;
         is_offered |= hf_slot_is_offered(state) || (is_own && state == HF_SLOT_PERMANENTLY_FAILED);
@@ -286,7 +286,7 @@ void hf_server_review(struct hf_server *server)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- events of a slot, and their effects ---- */
 
 static const struct {
     enum hf_slot_effect bit;

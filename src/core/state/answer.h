@@ -11,23 +11,23 @@
 /* What became of a client's call, as it is counted and recorded. */
 enum hf_outcome {
     HF_OUTCOME_RESULT,
-    HF_OUTCOME_ERROR,     /* of the server, or of ours about the request itself */
-    HF_OUTCOME_FAILED,    /* one of our own errors (errors.h) */
-    HF_OUTCOME_CANCELLED, /* its client took it back, or is gone */
-    HF_OUTCOME_RELAYED, /* a retry hears what became of the parked call, which is counted itself */
+    HF_OUTCOME_ERROR,     /* the server's error, or ours about the request itself */
+    HF_OUTCOME_FAILED,    /* one of our own failures (errors.h) */
+    HF_OUTCOME_CANCELLED, /* the client cancelled the call, or is gone */
+    HF_OUTCOME_RELAYED,   /* a retry got the answer of a parked call, which is counted itself */
 };
 
-/* An answer on its way out: `head`, the client's id, and the rest of it. */
+/* An answer on its way out is sent as `head`, the client's id, and the parts of `rest`. */
 enum { HF_ANSWER_PARTS = 3 };
 struct hf_answer {
     enum hf_outcome outcome;
     enum hf_error error;                  /* HF_OUTCOME_FAILED */
-    int code;                             /* of a JSON-RPC error; 0: a result */
-    struct hf_span head;                  /* n 0: nothing is said */
-    struct hf_span rest[HF_ANSWER_PARTS]; /* good until collect */
+    int code;                             /* code of a JSON-RPC error; 0: a result */
+    struct hf_span head;                  /* n 0: the client is sent no message */
+    struct hf_span rest[HF_ANSWER_PARTS]; /* valid until hf_engine_collect */
 };
 
-struct hf_kept_answer { /* while its call is KEEPING */
+struct hf_kept_answer { /* the answer of a call in stage KEEPING */
     struct hf_answer answer;
     size_t length;
     char bytes[];
