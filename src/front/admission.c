@@ -44,7 +44,7 @@ void hf_http_front_decide(struct hf_http_front *front, uint64_t ticket, enum hf_
         struct hf_exchange *exchange = held->exchange;
         drop(held);
         if (admission == HF_ADMITTED)
-            hf_route_request(front, exchange, true);
+            hf_route_head(front, exchange, true);
         else
             hf_http_turn_away(exchange, admission);
         return;

@@ -132,9 +132,14 @@ void hf_http_answer_preflight(struct hf_exchange *exchange)
 
 /* ---- events ---- */
 
+static void on_head(void *context, struct hf_exchange *exchange)
+{
+    hf_route_head(context, exchange, false);
+}
+
 static void on_request(void *context, struct hf_exchange *exchange)
 {
-    hf_route_request(context, exchange, false);
+    hf_route_request(context, exchange);
 }
 
 static void on_gone(void *context, struct hf_exchange *exchange)
@@ -180,7 +185,7 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
                                         const struct hf_http_front_spec *spec,
                                         struct hf_access *access, struct hf_err *err)
 {
-    static const struct hf_http_events events = { on_request, on_gone };
+    static const struct hf_http_events events = { on_request, on_gone, on_head };
     struct hf_http_front *front = hf_new(struct hf_http_front);
     front->server = hf_http_server_new(shell, &spec->http, &events, front, err);
     if (!front->server) {

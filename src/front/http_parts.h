@@ -137,9 +137,11 @@ void hf_admission_drop_all(struct hf_http_front *front); /* those that wait; non
 /* One that has come in; it answers, or has a feed answer later. */
 typedef void hf_route_handler(struct hf_http_front *front, const struct hf_visitor *visitor,
                               struct hf_exchange *exchange);
-/* From the beginning; again, once an exchange that had to wait is authorized. */
-void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange,
-                      bool is_authorized);
+/* Whether it may come in is decided by its head, before its body is read; again, once an exchange
+ * that had to wait is authorized. */
+void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized);
+/* Its body is there. What changed while that came counts. */
+void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange);
 
 /* ---- sessions.c ---- */
 
@@ -195,6 +197,8 @@ uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is d
 
 /* ---- mcp.c, sse_door.c ---- */
 
+/* Whether the head of a POST is one of those that hf_mcp_post takes, else it was refused. */
+bool hf_mcp_takes(struct hf_exchange *exchange);
 hf_route_handler hf_mcp_get, hf_mcp_post, hf_mcp_delete, hf_mcp_other;
 hf_route_handler hf_sse_get, hf_sse_post;
 

@@ -117,21 +117,28 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
     return session;
 }
 
-void hf_mcp_post(struct hf_http_front *front, const struct hf_visitor *visitor,
-                 struct hf_exchange *exchange)
+bool hf_mcp_takes(struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct wishes wishes = wishes_of(head);
     if (!wishes.json && !wishes.events) {
         hf_http_refuse(exchange, 406, no_id, -32000,
                        "Not Acceptable: answers are application/json or text/event-stream");
-        return;
+        return false;
     }
     if (!is_json(head)) {
         hf_http_refuse(exchange, 415, no_id, -32000,
                        "Unsupported Media Type: Content-Type must be application/json");
-        return;
+        return false;
     }
+    return true;
+}
+
+void hf_mcp_post(struct hf_http_front *front, const struct hf_visitor *visitor,
+                 struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct wishes wishes = wishes_of(head);
     if (hf_modern_post(front, visitor, exchange, wishes.json, wishes.events))
         return;
     if (!has_known_version(exchange))

@@ -7,7 +7,10 @@
 #include "front/http_parts.h"
 #include "front/metrics.h"
 
-enum { NAME_MAX_BYTES = 256 };
+enum {
+    NAME_MAX_BYTES = 256,
+    UNWANTED_MAX = 16 * 1024, /* of a body where none is of use */
+};
 
 static const size_t metrics_max = (size_t)256 << 20; /* far above what any config makes of it */
 static const struct hf_span no_id = { NULL, 0 };
@@ -80,6 +83,7 @@ struct route {
     struct hf_span method; /* p NULL: every other one */
     enum who who;
     hf_route_handler *handler;
+    bool (*takes)(struct hf_exchange *exchange); /* NULL: any head; its body is then not wanted */
 };
 
 static const char mcp[] = "/mcp", sse[] = "/sse", healthz[] = "/healthz", readyz[] = "/readyz",
@@ -89,17 +93,23 @@ static const char mcp[] = "/mcp", sse[] = "/sse", healthz[] = "/healthz", readyz
 #define TEXT(text) { text, sizeof(text) - 1 }
 /* clang-format on */
 
+static bool takes_any(struct hf_exchange *exchange)
+{
+    (void)exchange;
+    return true;
+}
+
 /* Rows of one path stand together, and have the same text. */
 static const struct route routes[] = {
-    { TEXT(mcp), TEXT("GET"), CLIENTS, hf_mcp_get },
-    { TEXT(mcp), TEXT("POST"), CLIENTS, hf_mcp_post },
-    { TEXT(mcp), TEXT("DELETE"), CLIENTS, hf_mcp_delete },
-    { TEXT(mcp), { NULL, 0 }, CLIENTS, hf_mcp_other },
-    { TEXT(sse), TEXT("GET"), CLIENTS, hf_sse_get },
-    { TEXT(sse), TEXT("POST"), CLIENTS, hf_sse_post },
-    { TEXT(healthz), TEXT("GET"), ANYBODY, say_healthy },
-    { TEXT(readyz), TEXT("GET"), ANYBODY, say_ready },
-    { TEXT(metrics), TEXT("GET"), WATCHERS, say_metrics },
+    { TEXT(mcp), TEXT("GET"), CLIENTS, hf_mcp_get, NULL },
+    { TEXT(mcp), TEXT("POST"), CLIENTS, hf_mcp_post, hf_mcp_takes },
+    { TEXT(mcp), TEXT("DELETE"), CLIENTS, hf_mcp_delete, NULL },
+    { TEXT(mcp), { NULL, 0 }, CLIENTS, hf_mcp_other, NULL },
+    { TEXT(sse), TEXT("GET"), CLIENTS, hf_sse_get, NULL },
+    { TEXT(sse), TEXT("POST"), CLIENTS, hf_sse_post, takes_any },
+    { TEXT(healthz), TEXT("GET"), ANYBODY, say_healthy, NULL },
+    { TEXT(readyz), TEXT("GET"), ANYBODY, say_ready, NULL },
+    { TEXT(metrics), TEXT("GET"), WATCHERS, say_metrics, NULL },
 };
 #undef TEXT
 static const struct route *const routes_end = routes + sizeof routes / sizeof *routes;
@@ -180,25 +190,45 @@ static bool take_name(struct hf_visitor *visitor, struct hf_exchange *exchange, 
     return true;
 }
 
-void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized)
+/* Who is answered by whom, or NULL: the exchange was answered or has to wait. */
+static const struct route *admit(struct hf_http_front *front, struct hf_exchange *exchange,
+                                 bool is_authorized, struct hf_visitor *visitor,
+                                 char room[NAME_MAX_BYTES])
 {
     const struct hf_http_request *request = hf_exchange_request(exchange);
-    struct hf_visitor visitor = { 0 };
-    char room[NAME_MAX_BYTES];
     struct hf_span name;
     const struct route *first = find_path(request->path, &name);
     if (!first) {
         hf_http_refuse(exchange, 404, no_id, -32000,
                        "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
-        return;
+        return NULL;
     }
     if (first->who == CLIENTS &&
-        (!hf_admission_of_client(front, exchange, is_authorized, &visitor.token) ||
-         !take_name(&visitor, exchange, name, room)))
-        return;
+        (!hf_admission_of_client(front, exchange, is_authorized, &visitor->token) ||
+         !take_name(visitor, exchange, name, room)))
+        return NULL;
     const struct route *route = find_method(first, request->method);
     if (!route)
         refuse_method(first, exchange);
-    else if (route->who != WATCHERS || hf_admission_of_watcher(front, exchange, is_authorized))
+    else if (route->who == WATCHERS && !hf_admission_of_watcher(front, exchange, is_authorized))
+        return NULL;
+    return route;
+}
+
+void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized)
+{
+    struct hf_visitor visitor = { 0 };
+    char room[NAME_MAX_BYTES];
+    const struct route *route = admit(front, exchange, is_authorized, &visitor, room);
+    if (route && (!route->takes || route->takes(exchange)))
+        hf_exchange_take_body(exchange, route->takes ? SIZE_MAX : UNWANTED_MAX);
+}
+
+void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange)
+{
+    struct hf_visitor visitor = { 0 };
+    char room[NAME_MAX_BYTES];
+    const struct route *route = admit(front, exchange, true, &visitor, room);
+    if (route)
         route->handler(front, &visitor, exchange);
 }

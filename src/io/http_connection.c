@@ -21,9 +21,11 @@ static uint64_t now_of(const struct hf_connection *connection)
     return hf_shell_now(connection->server->shell);
 }
 
+/* Whether somebody above us has its exchange. */
 static bool is_asked(const struct hf_connection *connection)
 {
-    return connection->phase == HF_PHASE_ASKED || connection->phase == HF_PHASE_STREAM;
+    return connection->phase == HF_PHASE_ASKED || connection->phase == HF_PHASE_STREAM ||
+           (connection->phase == HF_PHASE_JUDGED && !connection->is_let_in);
 }
 
 /* ---- ending ---- */
@@ -116,6 +118,11 @@ static void hand_up(struct hf_connection *connection)
     server->events.request(server->context, &connection->exchange);
 }
 
+static void refuse_large(struct hf_connection *connection)
+{
+    refuse(connection, 413, "the body is larger than %zu bytes", connection->request->body_max);
+}
+
 /* Room for so much more of the body, or false: it was refused. */
 static bool make_room(struct hf_connection *connection, size_t more)
 {
@@ -126,24 +133,33 @@ static bool make_room(struct hf_connection *connection, size_t more)
         return false;
     }
     /* not left to the buffer, which sees its maximum only when it grows */
-    if (more > server->limits.body_bytes - hf_buf_len(body) || !hf_buf_reserve(body, more)) {
-        refuse(connection, 413, "the body is larger than %zu bytes", server->limits.body_bytes);
+    if (more > connection->request->body_max - hf_buf_len(body) || !hf_buf_reserve(body, more)) {
+        refuse_large(connection);
         return false;
     }
     hf_connection_account(connection);
     return true;
 }
 
+/* The next span of time in which a body has to come at its least rate, or the end of all its time.
+ */
+static void give_time(struct hf_connection *connection)
+{
+    const struct hf_http_limits *limits = &connection->server->limits;
+    struct hf_request *request = connection->request;
+    const uint64_t next_ms = now_of(connection) + limits->body_grace_ms;
+    const uint64_t end_ms = request->body_from_ms + limits->body_ms;
+    request->lately = 0;
+    connection->read_by_ms = next_ms < end_ms ? next_ms : end_ms;
+}
+
 static void begin_body(struct hf_connection *connection, struct hf_span after)
 {
     const struct hf_http_server *server = connection->server;
-    const struct hf_http_request *request = &connection->request->parsed;
-    const struct hf_http_head *head = &request->head;
-    connection->is_old = head->minor == 0;
-    connection->is_bodiless = hf_span_is(request->method, "HEAD");
-    connection->closes = !head->keeps_alive;
-    if (head->content_length > 0 && (uint64_t)head->content_length > server->limits.body_bytes) {
-        refuse(connection, 413, "the body is larger than %zu bytes", server->limits.body_bytes);
+    struct hf_request *request = connection->request;
+    const struct hf_http_head *head = &request->parsed.head;
+    if (head->content_length > 0 && (uint64_t)head->content_length > request->body_max) {
+        refuse_large(connection);
         return;
     }
     if (!head->is_chunked && head->content_length <= 0) {
@@ -151,15 +167,38 @@ static void begin_body(struct hf_connection *connection, struct hf_span after)
         return;
     }
     connection->phase = HF_PHASE_BODY;
-    connection->read_by_ms = now_of(connection) + server->limits.body_ms;
-    hf_chunks_init(&connection->request->chunks);
+    request->body_from_ms = now_of(connection);
+    request->is_in_time = false;
+    give_time(connection);
+    hf_chunks_init(&request->chunks);
     if (head->content_length > 0 && head->content_length <= HF_HTTP_READ_SIZE &&
         !make_room(connection, (size_t)head->content_length))
         return;
-    if (request->expects_continue && !after.n) {
+    if (request->parsed.expects_continue && !after.n) {
         hf_connection_add(connection, HF_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
         hf_shell_flush_later(server->shell, &connection->flush);
     }
+}
+
+/* Whoever decides about requests sees the head. */
+static void judge(struct hf_connection *connection, struct hf_span after)
+{
+    const struct hf_http_server *server = connection->server;
+    const struct hf_http_request *request = &connection->request->parsed;
+    connection->is_old = request->head.minor == 0;
+    connection->is_bodiless = hf_span_is(request->method, "HEAD");
+    connection->closes = !request->head.keeps_alive;
+    connection->phase = HF_PHASE_JUDGED;
+    connection->is_let_in = false;
+    connection->is_judging = true;
+    connection->read_by_ms = 0;
+    if (server->events.head)
+        server->events.head(server->context, &connection->exchange);
+    else
+        hf_exchange_take_body(&connection->exchange, SIZE_MAX);
+    connection->is_judging = false;
+    if (connection->phase == HF_PHASE_JUDGED && connection->is_let_in)
+        begin_body(connection, after);
 }
 
 /* The end of the head in what came so far: its length, 0: not there yet, -1: it is none. */
@@ -206,7 +245,7 @@ static void take_head(struct hf_connection *connection, struct hf_span *bytes)
     if (status)
         hf_connection_refuse(connection, status, why);
     else
-        begin_body(connection, *bytes);
+        judge(connection, *bytes);
 }
 
 static void take_chunk(struct hf_connection *connection, struct hf_span *bytes)
@@ -221,6 +260,7 @@ static void take_chunk(struct hf_connection *connection, struct hf_span *bytes)
     if (data.n && !make_room(connection, data.n))
         return;
     hf_buf_add(&request->body, data);
+    request->lately += data.n;
     if (status == HF_CHUNK_END)
         hand_up(connection);
 }
@@ -233,7 +273,6 @@ static size_t body_left(const struct hf_request *request)
 static void take_body(struct hf_connection *connection, struct hf_span *bytes)
 {
     struct hf_request *request = connection->request;
-    connection->read_by_ms = now_of(connection) + connection->server->limits.body_ms;
     if (request->parsed.head.is_chunked) {
         take_chunk(connection, bytes);
         return;
@@ -242,9 +281,17 @@ static void take_body(struct hf_connection *connection, struct hf_span *bytes)
     if (!make_room(connection, n))
         return;
     hf_buf_add(&request->body, (struct hf_span) { bytes->p, n });
+    request->lately += n;
     *bytes = hf_span_from(*bytes, n);
     if (n == left)
         hand_up(connection);
+}
+
+static void skip(struct hf_connection *connection, struct hf_span *bytes)
+{
+    const size_t n = bytes->n < connection->skip ? bytes->n : connection->skip;
+    connection->skip -= n;
+    *bytes = hf_span_from(*bytes, n);
 }
 
 /* Takes from the front of `*bytes` as long as a request may be read. */
@@ -253,6 +300,8 @@ static void take(struct hf_connection *connection, struct hf_span *bytes)
     while (bytes->n) {
         if (connection->phase == HF_PHASE_BODY)
             take_body(connection, bytes);
+        else if (connection->phase == HF_PHASE_HEAD && connection->skip)
+            skip(connection, bytes);
         else if (connection->phase == HF_PHASE_HEAD &&
                  hf_buf_len(&connection->channel.out) < BACKLOG_MAX)
             take_head(connection, bytes);
@@ -276,7 +325,8 @@ static void take_waiting(struct hf_connection *connection)
 
 static void set_watch(struct hf_connection *connection)
 {
-    const bool is_full = hf_buf_len(&connection->in) >= IN_MAX || connection->drained >= DRAIN_MAX;
+    const bool is_full = hf_buf_len(&connection->in) >= IN_MAX ||
+                         connection->drained >= DRAIN_MAX || connection->phase == HF_PHASE_JUDGED;
     unsigned events = connection->channel.is_blocked ? HF_WRITABLE : 0;
     if (!connection->is_at_end && !is_full)
         events |= HF_READABLE;
@@ -376,7 +426,7 @@ static bool read_once(struct hf_connection *connection)
         take_bytes(connection, (struct hf_span) { into, got });
     } else {
         body->end += got;
-        connection->read_by_ms = now_of(connection) + server->limits.body_ms;
+        connection->request->lately += got;
         if (!body_left(connection->request))
             hand_up(connection);
     }
@@ -435,6 +485,8 @@ static void flush_connection(struct hf_flush *flush)
         connection->read_by_ms = 0; /* not idle: it is still being answered */
     if (!hf_channel_is_open(&connection->channel))
         return;
+    if (connection->phase == HF_PHASE_JUDGED && connection->is_let_in)
+        begin_body(connection, hf_buf_span(&connection->in));
     if (hf_buf_len(&connection->in))
         take_waiting(connection);
     settle(connection);
@@ -454,11 +506,28 @@ static void on_ready(void *context, unsigned events)
         lose(connection);
 }
 
+/* Whoever sends a body more slowly than anybody's line is holds its memory for nothing. */
+static void look_at_body(struct hf_connection *connection)
+{
+    const struct hf_http_limits *limits = &connection->server->limits;
+    struct hf_request *request = connection->request;
+    const uint64_t least = (uint64_t)limits->body_rate * limits->body_grace_ms / 1000;
+    if (now_of(connection) >= request->body_from_ms + limits->body_ms)
+        refuse(connection, 408, "the body took longer than %u ms", limits->body_ms);
+    else if (request->is_in_time && request->lately < least)
+        refuse(connection, 408, "the body came with less than %u bytes a second",
+               limits->body_rate);
+    else {
+        request->is_in_time = true;
+        give_time(connection);
+    }
+}
+
 static void run_out_of_time(struct hf_connection *connection)
 {
     const struct hf_http_limits *limits = &connection->server->limits;
     if (connection->phase == HF_PHASE_BODY)
-        refuse(connection, 408, "nothing more of the body came for %u ms", limits->body_ms);
+        look_at_body(connection);
     else if (connection->phase == HF_PHASE_HEAD && connection->request)
         refuse(connection, 408, "the head of the request took longer than %u ms", limits->head_ms);
     else

@@ -2,18 +2,18 @@
  * http_connection.h - one connection of the HTTP server: its requests in, its answers out. For the
  * files of the server alone.
  *
- *   HEAD --head--> BODY --whole--> ASKED --begin--> STREAM
- *    ^  \___no body_________________^  |               |
- *    |                                 | answered      | ended
- *    +------ stays open ---------------+---------------+
- *                                      v
- *                                   CLOSING: what is unwritten goes out, what comes is dropped
+ *   HEAD --head--> JUDGED --let in--> BODY --whole--> ASKED --begin--> STREAM
+ *    ^                |   \____________no body_________^  |               |
+ *    |                | refused                          | answered      | ended
+ *    +--- stays open -+----------------------------------+---------------+
+ *                                                        v
+ *                     CLOSING: what is unwritten goes out, what comes is dropped
  *
  * 1. Reading never stops while an exchange lives, until IN_MAX bytes wait: so a client that leaves
  *    is noticed. Then its end is asked for alone.
  * 2. A connection is closed only from its own callbacks (ready, alarm, flush) and from
  *    hf_http_server_free; everybody else marks it and lets its flush do it.
- * 3. `request` is there in BODY and ASKED, and in HEAD once a byte of a head came.
+ * 3. `request` is there in JUDGED, BODY and ASKED, and in HEAD once a byte of a head came.
  */
 #ifndef HF_IO_HTTP_CONNECTION_H
 #define HF_IO_HTTP_CONNECTION_H
@@ -61,13 +61,24 @@ struct hf_request {
     struct hf_buf head_text, body;
     size_t seen; /* see hf_http_head_length */
     struct hf_chunks chunks;
+    size_t body_max;
+    uint64_t body_from_ms;
+    size_t lately;   /* bytes of the body in the span of time that runs */
+    bool is_in_time; /* the first span is over: from now on there is a least rate */
 };
 
 struct hf_exchange {
     void *context;
 };
 
-enum hf_phase { HF_PHASE_HEAD, HF_PHASE_BODY, HF_PHASE_ASKED, HF_PHASE_STREAM, HF_PHASE_CLOSING };
+enum hf_phase {
+    HF_PHASE_HEAD,
+    HF_PHASE_JUDGED,
+    HF_PHASE_BODY,
+    HF_PHASE_ASKED,
+    HF_PHASE_STREAM,
+    HF_PHASE_CLOSING,
+};
 
 struct hf_connection {
     struct hf_flush flush; /* first: the shell frees it */
@@ -83,8 +94,11 @@ struct hf_connection {
     uint64_t read_by_ms, write_by_ms; /* 0: no limit runs */
     size_t held;                      /* its part of the server's */
     size_t drained;                   /* dropped while closing */
+    size_t skip;                      /* of a refused body: dropped before the next head */
     int fd;
     enum hf_phase phase;
+    bool is_judging;  /* in JUDGED: inside the callback */
+    bool is_let_in;   /* in JUDGED: its body may come */
     bool is_at_end;   /* the peer will send no more */
     bool is_broken;   /* cannot be written to, or was cut off: lost at the next flush */
     bool is_shut;     /* our sending side, behind the last answer */

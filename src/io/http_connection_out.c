@@ -13,6 +13,7 @@ enum {
     HEAD_ROOM = 512,
     SPARE_BUFFER_MAX = 16 * 1024,
     SPARE_OUT_MAX = 4 * 1024,
+    SKIP_MAX = 64 * 1024, /* of a refused body; with a longer one the connection closes */
 };
 
 static struct hf_connection *connection_of(struct hf_exchange *exchange)
@@ -224,11 +225,39 @@ static void be_over(struct hf_connection *connection)
     hf_shell_flush_later(server->shell, &connection->flush);
 }
 
+void hf_exchange_take_body(struct hf_exchange *exchange, size_t max)
+{
+    struct hf_connection *connection = connection_of(exchange);
+    const size_t limit = connection->server->limits.body_bytes;
+    assert(connection->phase == HF_PHASE_JUDGED && !connection->is_let_in);
+    connection->request->body_max = max < limit ? max : limit;
+    connection->exchange.context = NULL;
+    connection->is_let_in = true;
+    if (!connection->is_judging)
+        hf_shell_flush_later(connection->server->shell, &connection->flush);
+}
+
+/* It is refused by its head alone. A client that waits for 100 may send its body or not: nobody
+ * knows where its next request begins. */
+static void let_body_go(struct hf_connection *connection)
+{
+    const struct hf_http_request *request = &connection->request->parsed;
+    const struct hf_http_head *head = &request->head;
+    const uint64_t length = head->content_length > 0 ? (uint64_t)head->content_length : 0;
+    if (head->is_chunked || length > SKIP_MAX || (length && request->expects_continue))
+        connection->closes = true;
+    else
+        connection->skip = (size_t)length;
+}
+
 void hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
                         const char *type, const struct hf_span *pieces, unsigned piece_count)
 {
     struct hf_connection *connection = connection_of(exchange);
-    assert(connection->phase == HF_PHASE_ASKED);
+    assert(connection->phase == HF_PHASE_ASKED ||
+           (connection->phase == HF_PHASE_JUDGED && !connection->is_let_in));
+    if (connection->phase == HF_PHASE_JUDGED)
+        let_body_go(connection);
     hf_connection_answer(connection, status, headers, type, pieces, piece_count);
     be_over(connection);
 }
@@ -296,7 +325,7 @@ const struct hf_http_request *hf_exchange_request(const struct hf_exchange *exch
 {
     const struct hf_connection *connection =
         HF_ITEM(exchange, const struct hf_connection, exchange);
-    assert(connection->phase == HF_PHASE_ASKED);
+    assert(connection->phase == HF_PHASE_ASKED || connection->phase == HF_PHASE_JUDGED);
     return &connection->request->parsed;
 }
 

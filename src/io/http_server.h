@@ -1,14 +1,17 @@
 /*
  * http_server.h - an HTTP/1.1 server on our loop: connections in, whole requests up, answers down.
  *
- * It knows nothing of MCP. A request is handed up when its body is whole; the answer may come at
- * once, turns later, or as a stream of chunks. A client that goes away is noticed at once, also
- * while its answer is pending or its stream idle; one that only shuts its sending side down counts
- * as gone too, unless its answer is already being written. Everything a peer can make grow is
- * bounded, and what is over a bound is answered with a status that says which.
+ * It knows nothing of MCP. A request is handed up twice: when its head is whole, before a byte of
+ * its body is kept, so that whoever may not come in costs nothing; and when its body is whole. The
+ * answer may come at once, turns later, or as a stream of chunks. A client that goes away is
+ * noticed at once, also while its answer is pending or its stream idle; one that only shuts its
+ * sending side down counts as gone too, unless its answer is already being written. Everything a
+ * peer can make grow is bounded, and what is over a bound is answered with a status that says
+ * which.
  *
- * 1. An exchange lives from `request` until it is answered, ended or `gone`; after that the handle
- *    means nothing. Exactly one of the three ends it. A connection has one at a time.
+ * 1. An exchange lives from `request` (from `head`, if that did not let its body be read) until it
+ *    is answered, ended or `gone`; after that the handle means nothing. Exactly one of the three
+ *    ends it. A connection has one at a time.
  * 2. Spans of a request live until its exchange is over or begins to stream, whichever is first.
  * 3. Callbacks come from the loop, never from inside the functions below.
  * 4. An idle stream costs less than 1 KB beside what the kernel holds.
@@ -28,7 +31,9 @@ struct hf_http_limits {
     size_t body_bytes;      /* 413 */
     unsigned connections;   /* 503 at accept */
     uint32_t head_ms;       /* from the first byte of a head to its end: 408 */
-    uint32_t body_ms;       /* between two reads of a body: 408 */
+    uint32_t body_ms;       /* for a whole body: 408 */
+    uint32_t body_grace_ms; /* the first so long of a body are free, then: */
+    uint32_t body_rate;     /* bytes a second that come in each such span of time, or 408 */
     uint32_t idle_ms;       /* between two requests: closed in silence */
     uint32_t write_ms;      /* a peer that takes no byte for this long is cut off */
     uint32_t linger_ms;     /* the time a peer has to read the last answer before we close */
@@ -47,6 +52,10 @@ struct hf_http_events {
     void (*request)(void *context, struct hf_exchange *exchange);
     /* The client is gone before its exchange was over. */
     void (*gone)(void *context, struct hf_exchange *exchange);
+    /* The head of a request is whole; there is no body to look at yet. It is answered, or
+     * hf_exchange_take_body lets its body come, now or later: until then at most one read of it is
+     * kept. NULL: every body may come. */
+    void (*head)(void *context, struct hf_exchange *exchange);
 };
 
 /* NULL: `err` says what is wrong with the address, the certificate or the system. A unix socket is
@@ -74,14 +83,19 @@ static inline const struct hf_http_head *hf_exchange_head(const struct hf_exchan
     return &hf_exchange_request(exchange)->head;
 }
 struct hf_span hf_exchange_body(const struct hf_exchange *exchange);
+/* In or after `head`: the body may come, as far as it has no more bytes than `max`, and `request`
+ * follows, also if there is none. The exchange is nobody's until then. */
+void hf_exchange_take_body(struct hf_exchange *exchange, size_t max);
 /* How large a body, or a piece of one, it takes at this moment without being cut off for it. */
 size_t hf_exchange_room(const struct hf_exchange *exchange);
 struct hf_span hf_exchange_peer(const struct hf_exchange *exchange); /* address; n 0: unix socket */
 void hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *hf_exchange_context(const struct hf_exchange *exchange);
 
-/* The whole answer. `headers` is NULL or lines that each end in CRLF; Content-Length, Date and
- * Connection are ours. `type` NULL: no body. Pieces are copied or written before it returns. */
+/* The whole answer. In `head` it is one without the body: what comes of that is dropped if it is
+ * short, else the connection closes behind the answer. `headers` is NULL or lines that each end in
+ * CRLF; Content-Length, Date and Connection are ours. `type` NULL: no body. Pieces are copied or
+ * written before it returns. */
 void hf_exchange_answer(struct hf_exchange *exchange, int status, const char *headers,
                         const char *type, const struct hf_span *pieces, unsigned piece_count);
 /* A stream: the head now, then any number of writes, then the end. HTTP/1.0 clients get it

@@ -16,7 +16,9 @@ static const struct hf_http_limits tight = {
     .body_bytes = 2000,
     .connections = 3,
     .head_ms = 60,
-    .body_ms = 70,
+    .body_ms = 1000,
+    .body_grace_ms = 35,
+    .body_rate = 1000,
     .idle_ms = 80,
     .write_ms = 90,
     .linger_ms = 100,
@@ -71,8 +73,9 @@ TEST(each_limit_of_a_request_has_its_status_and_its_name)
     send_refused(w, big, "431", "the head of the request is larger than 1000 bytes");
     send_refused(w, POST("/now", "2001"), "413", "the body is larger than 2000 bytes");
     send_refused(w, "GET /", "408", "the head of the request took longer than 60 ms");
-    send_refused(w, POST("/now", "5") "hell", "408", "nothing more of the body came for 70 ms");
-    send_refused(w, CHUNKED "5\r\nhel", "408", "nothing more of the body came for 70 ms");
+    send_refused(w, POST("/now", "5") "hell", "408",
+                 "the body came with less than 1000 bytes a second");
+    send_refused(w, CHUNKED "5\r\nhel", "408", "the body came with less than 1000 bytes a second");
     CHECK_EQ(w->requests, 0);
 }
 
