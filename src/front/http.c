@@ -185,7 +185,9 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
                                         const struct hf_http_front_spec *spec,
                                         struct hf_access *access, struct hf_err *err)
 {
-    static const struct hf_http_events events = { on_request, on_gone, on_head };
+    static const struct hf_http_events events = { .request = on_request,
+                                                  .gone = on_gone,
+                                                  .head = on_head };
     struct hf_http_front *front = hf_new(struct hf_http_front);
     front->server = hf_http_server_new(shell, &spec->http, &events, front, err);
     if (!front->server) {

@@ -2,18 +2,13 @@
 #include "io/http_connection.h"
 #include <arpa/inet.h>
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "wire/json.h"
 
 enum {
-    IN_MAX = 64 * 1024,       /* of requests behind the one being answered: then reading pauses */
-    BACKLOG_MAX = 256 * 1024, /* of unwritten answers: no further request is begun */
+    IN_MAX = 64 * 1024, /* of requests behind the one being answered: then reading pauses */
     DRAIN_MAX = 4 * 1024 * 1024, /* dropped of a refused request, so that its answer is read */
-    BODY_STEP = 256 * 1024,      /* a long body is read straight to its place, in such steps */
-    WHY_SIZE = 160,
 };
 
 static uint64_t now_of(const struct hf_connection *connection)
@@ -30,6 +25,20 @@ static bool is_asked(const struct hf_connection *connection)
 
 /* ---- ending ---- */
 
+static void stop_counting(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    struct hf_http_party *party = connection->party;
+    if (connection->is_refused) {
+        server->refusing--;
+        return;
+    }
+    hf_connection_count(connection, NULL);
+    hf_share_give(&server->connections, NULL, 1);
+    if (party)
+        server->events.left(server->context, party);
+}
+
 void hf_connection_close(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
@@ -42,6 +51,7 @@ void hf_connection_close(struct hf_connection *connection)
     hf_connection_account(connection);
     (void)close(connection->fd);
     hf_unlink(&connection->link);
+    stop_counting(connection);
     hf_shell_free_later(server->shell, &connection->flush);
     hf_http_server_closed_one(server);
 }
@@ -81,240 +91,11 @@ void hf_connection_refuse(struct hf_connection *connection, int status, const ch
     begin_closing(connection);
 }
 
-static void HF_PRINTF(3, 4)
-    refuse(struct hf_connection *connection, int status, const char *format, ...)
-{
-    char why[WHY_SIZE];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(why, sizeof why, format, args);
-    va_end(args);
-    hf_connection_refuse(connection, status, why);
-}
-
-/* ---- requests ---- */
-
-static struct hf_request *new_request(struct hf_http_server *server)
-{
-    struct hf_request *request = HF_LIST_FIRST(&server->spare, struct hf_request, link);
-    if (request) {
-        hf_unlink(&request->link);
-        server->spare_count--;
-    } else {
-        request = hf_new(struct hf_request);
-        hf_link_init(&request->link);
-        hf_buf_init(&request->head_text, server->limits.head_bytes);
-        hf_buf_init(&request->body, server->limits.body_bytes);
-    }
-    request->seen = 0;
-    return request;
-}
-
-static void hand_up(struct hf_connection *connection)
-{
-    const struct hf_http_server *server = connection->server;
-    connection->phase = HF_PHASE_ASKED;
-    connection->read_by_ms = 0;
-    server->events.request(server->context, &connection->exchange);
-}
-
-static void refuse_large(struct hf_connection *connection)
-{
-    refuse(connection, 413, "the body is larger than %zu bytes", connection->request->body_max);
-}
-
-/* Room for so much more of the body, or false: it was refused. */
-static bool make_room(struct hf_connection *connection, size_t more)
-{
-    const struct hf_http_server *server = connection->server;
-    struct hf_buf *body = &connection->request->body;
-    if (body->cap - body->end < more && server->held + more > server->limits.held_bytes) {
-        hf_connection_refuse(connection, 503, "too many bytes of requests and answers wait here");
-        return false;
-    }
-    /* not left to the buffer, which sees its maximum only when it grows */
-    if (more > connection->request->body_max - hf_buf_len(body) || !hf_buf_reserve(body, more)) {
-        refuse_large(connection);
-        return false;
-    }
-    hf_connection_account(connection);
-    return true;
-}
-
-/* The next span of time in which a body has to come at its least rate, or the end of all its time.
- */
-static void give_time(struct hf_connection *connection)
-{
-    const struct hf_http_limits *limits = &connection->server->limits;
-    struct hf_request *request = connection->request;
-    const uint64_t next_ms = now_of(connection) + limits->body_grace_ms;
-    const uint64_t end_ms = request->body_from_ms + limits->body_ms;
-    request->lately = 0;
-    connection->read_by_ms = next_ms < end_ms ? next_ms : end_ms;
-}
-
-static void begin_body(struct hf_connection *connection, struct hf_span after)
-{
-    const struct hf_http_server *server = connection->server;
-    struct hf_request *request = connection->request;
-    const struct hf_http_head *head = &request->parsed.head;
-    if (head->content_length > 0 && (uint64_t)head->content_length > request->body_max) {
-        refuse_large(connection);
-        return;
-    }
-    if (!head->is_chunked && head->content_length <= 0) {
-        hand_up(connection);
-        return;
-    }
-    connection->phase = HF_PHASE_BODY;
-    request->body_from_ms = now_of(connection);
-    request->is_in_time = false;
-    give_time(connection);
-    hf_chunks_init(&request->chunks);
-    if (head->content_length > 0 && head->content_length <= HF_HTTP_READ_SIZE &&
-        !make_room(connection, (size_t)head->content_length))
-        return;
-    if (request->parsed.expects_continue && !after.n) {
-        hf_connection_add(connection, HF_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
-        hf_shell_flush_later(server->shell, &connection->flush);
-    }
-}
-
-/* Whoever decides about requests sees the head. */
-static void judge(struct hf_connection *connection, struct hf_span after)
-{
-    const struct hf_http_server *server = connection->server;
-    const struct hf_http_request *request = &connection->request->parsed;
-    connection->is_old = request->head.minor == 0;
-    connection->is_bodiless = hf_span_is(request->method, "HEAD");
-    connection->closes = !request->head.keeps_alive;
-    connection->phase = HF_PHASE_JUDGED;
-    connection->is_let_in = false;
-    connection->is_judging = true;
-    connection->read_by_ms = 0;
-    if (server->events.head)
-        server->events.head(server->context, &connection->exchange);
-    else
-        hf_exchange_take_body(&connection->exchange, SIZE_MAX);
-    connection->is_judging = false;
-    if (connection->phase == HF_PHASE_JUDGED && connection->is_let_in)
-        begin_body(connection, after);
-}
-
-/* The end of the head in what came so far: its length, 0: not there yet, -1: it is none. */
-static ptrdiff_t gather_head(struct hf_request *request, struct hf_span *bytes, size_t max)
-{
-    const size_t before = hf_buf_len(&request->head_text);
-    struct hf_span more = { bytes->p, bytes->n < max - before ? bytes->n : max - before };
-    ptrdiff_t length = 0;
-    if (before == 0) { /* the usual case: all of it in one read, and only it is copied */
-        length = hf_http_head_length(more, &request->seen);
-        if (length > 0)
-            more.n = (size_t)length;
-    }
-    hf_buf_add(&request->head_text, more);
-    if (before > 0)
-        length = hf_http_head_length(hf_buf_span(&request->head_text), &request->seen);
-    if (length > 0) {
-        more.n = (size_t)length - before;
-        request->head_text.end = request->head_text.start + (size_t)length;
-    }
-    *bytes = hf_span_from(*bytes, more.n);
-    return length;
-}
-
-static void take_head(struct hf_connection *connection, struct hf_span *bytes)
-{
-    struct hf_http_server *server = connection->server;
-    const size_t max = server->limits.head_bytes;
-    const char *why = NULL;
-    if (!connection->request) {
-        connection->request = new_request(server);
-        connection->read_by_ms = now_of(connection) + server->limits.head_ms;
-        connection->is_old = connection->is_bodiless = connection->closes = false;
-    }
-    struct hf_request *request = connection->request;
-    const ptrdiff_t length = gather_head(request, bytes, max);
-    if (length == 0) {
-        if (hf_buf_len(&request->head_text) == max)
-            refuse(connection, 431, "the head of the request is larger than %zu bytes", max);
-        return;
-    }
-    const int status =
-        hf_http_request_parse(hf_buf_span(&request->head_text), &request->parsed, &why);
-    if (status)
-        hf_connection_refuse(connection, status, why);
-    else
-        judge(connection, *bytes);
-}
-
-static void take_chunk(struct hf_connection *connection, struct hf_span *bytes)
-{
-    struct hf_request *request = connection->request;
-    struct hf_span data;
-    const enum hf_chunk_status status = hf_chunks_next(&request->chunks, bytes, &data);
-    if (status == HF_CHUNK_BAD) {
-        hf_connection_refuse(connection, 400, "the chunks of the body are broken");
-        return;
-    }
-    if (data.n && !make_room(connection, data.n))
-        return;
-    hf_buf_add(&request->body, data);
-    request->lately += data.n;
-    if (status == HF_CHUNK_END)
-        hand_up(connection);
-}
-
-static size_t body_left(const struct hf_request *request)
-{
-    return (size_t)request->parsed.head.content_length - hf_buf_len(&request->body);
-}
-
-static void take_body(struct hf_connection *connection, struct hf_span *bytes)
-{
-    struct hf_request *request = connection->request;
-    if (request->parsed.head.is_chunked) {
-        take_chunk(connection, bytes);
-        return;
-    }
-    const size_t left = body_left(request), n = bytes->n < left ? bytes->n : left;
-    if (!make_room(connection, n))
-        return;
-    hf_buf_add(&request->body, (struct hf_span) { bytes->p, n });
-    request->lately += n;
-    *bytes = hf_span_from(*bytes, n);
-    if (n == left)
-        hand_up(connection);
-}
-
-static void skip(struct hf_connection *connection, struct hf_span *bytes)
-{
-    const size_t n = bytes->n < connection->skip ? bytes->n : connection->skip;
-    connection->skip -= n;
-    *bytes = hf_span_from(*bytes, n);
-}
-
-/* Takes from the front of `*bytes` as long as a request may be read. */
-static void take(struct hf_connection *connection, struct hf_span *bytes)
-{
-    while (bytes->n) {
-        if (connection->phase == HF_PHASE_BODY)
-            take_body(connection, bytes);
-        else if (connection->phase == HF_PHASE_HEAD && connection->skip)
-            skip(connection, bytes);
-        else if (connection->phase == HF_PHASE_HEAD &&
-                 hf_buf_len(&connection->channel.out) < BACKLOG_MAX)
-            take_head(connection, bytes);
-        else
-            return;
-    }
-}
-
 static void take_waiting(struct hf_connection *connection)
 {
     const struct hf_span waiting = hf_buf_span(&connection->in);
     struct hf_span left = waiting;
-    take(connection, &left);
+    hf_connection_take(connection, &left);
     if (connection->phase == HF_PHASE_CLOSING)
         return; /* they are dropped */
     hf_buf_consume(&connection->in, waiting.n - left.n);
@@ -347,9 +128,31 @@ static void set_alarm(struct hf_connection *connection)
         hf_alarm_set(&connection->alarm, at_ms);
 }
 
+/* One that is neither asked nor written to may be closed for a new one. */
+static void set_list(struct hf_connection *connection)
+{
+    struct hf_http_server *server = connection->server;
+    const bool is_busy =
+        is_asked(connection) || connection->is_refused || hf_buf_len(&connection->channel.out) > 0;
+    if (hf_linked(&connection->link) && is_busy == connection->is_busy)
+        return;
+    connection->is_busy = is_busy;
+    hf_unlink(&connection->link);
+    hf_list_push(is_busy ? &server->busy : &server->waiting, &connection->link);
+}
+
+static void note_life(struct hf_connection *connection)
+{
+    if (connection->is_busy)
+        return;
+    hf_unlink(&connection->link);
+    hf_list_push(&connection->server->waiting, &connection->link);
+}
+
 static void settle(struct hf_connection *connection)
 {
     hf_connection_account(connection);
+    set_list(connection);
     set_watch(connection);
     set_alarm(connection);
 }
@@ -374,23 +177,9 @@ static void take_bytes(struct hf_connection *connection, struct hf_span bytes)
         return;
     }
     if (!hf_buf_len(&connection->in))
-        take(connection, &bytes);
+        hf_connection_take(connection, &bytes);
     if (bytes.n && connection->phase != HF_PHASE_CLOSING)
         hf_buf_add(&connection->in, bytes);
-}
-
-/* Where a long body may be read to without a copy, or NULL. */
-static struct hf_buf *room_in_body(struct hf_connection *connection, size_t *ret_room)
-{
-    struct hf_request *request = connection->request;
-    if (connection->phase != HF_PHASE_BODY || request->parsed.head.is_chunked)
-        return NULL;
-    const size_t left = body_left(request);
-    if (left < HF_HTTP_READ_SIZE || !make_room(connection, left < BODY_STEP ? left : BODY_STEP))
-        return NULL;
-    const size_t room = request->body.cap - request->body.end;
-    *ret_room = room < left ? room : left;
-    return &request->body;
 }
 
 static void take_failure(struct hf_connection *connection)
@@ -409,7 +198,7 @@ static bool read_once(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
     size_t room = sizeof server->room, got = 0;
-    struct hf_buf *body = room_in_body(connection, &room);
+    struct hf_buf *body = hf_connection_room_in_body(connection, &room);
     char *into = body ? body->p + body->end : server->room;
     const enum hf_io result = hf_channel_read(&connection->channel, into, room, &got);
     if (result == HF_IO_AGAIN) {
@@ -422,14 +211,11 @@ static bool read_once(struct hf_connection *connection)
         take_failure(connection);
         return false;
     }
-    if (!body) {
+    note_life(connection);
+    if (body)
+        hf_connection_took(connection, got);
+    else
         take_bytes(connection, (struct hf_span) { into, got });
-    } else {
-        body->end += got;
-        connection->request->lately += got;
-        if (!body_left(connection->request))
-            hand_up(connection);
-    }
     settle(connection);
     return true;
 }
@@ -486,7 +272,7 @@ static void flush_connection(struct hf_flush *flush)
     if (!hf_channel_is_open(&connection->channel))
         return;
     if (connection->phase == HF_PHASE_JUDGED && connection->is_let_in)
-        begin_body(connection, hf_buf_span(&connection->in));
+        hf_connection_begin_body(connection, hf_buf_span(&connection->in));
     if (hf_buf_len(&connection->in))
         take_waiting(connection);
     settle(connection);
@@ -506,34 +292,6 @@ static void on_ready(void *context, unsigned events)
         lose(connection);
 }
 
-/* Whoever sends a body more slowly than anybody's line is holds its memory for nothing. */
-static void look_at_body(struct hf_connection *connection)
-{
-    const struct hf_http_limits *limits = &connection->server->limits;
-    struct hf_request *request = connection->request;
-    const uint64_t least = (uint64_t)limits->body_rate * limits->body_grace_ms / 1000;
-    if (now_of(connection) >= request->body_from_ms + limits->body_ms)
-        refuse(connection, 408, "the body took longer than %u ms", limits->body_ms);
-    else if (request->is_in_time && request->lately < least)
-        refuse(connection, 408, "the body came with less than %u bytes a second",
-               limits->body_rate);
-    else {
-        request->is_in_time = true;
-        give_time(connection);
-    }
-}
-
-static void run_out_of_time(struct hf_connection *connection)
-{
-    const struct hf_http_limits *limits = &connection->server->limits;
-    if (connection->phase == HF_PHASE_BODY)
-        look_at_body(connection);
-    else if (connection->phase == HF_PHASE_HEAD && connection->request)
-        refuse(connection, 408, "the head of the request took longer than %u ms", limits->head_ms);
-    else
-        hf_connection_close(connection);
-}
-
 static void on_alarm(void *context)
 {
     struct hf_connection *connection = context;
@@ -542,29 +300,33 @@ static void on_alarm(void *context)
         lose(connection);
         return;
     }
-    if (connection->read_by_ms && connection->read_by_ms <= now_ms)
-        run_out_of_time(connection);
+    if (connection->read_by_ms && connection->read_by_ms <= now_ms &&
+        !hf_connection_refuse_late(connection))
+        hf_connection_close(connection);
     if (hf_channel_is_open(&connection->channel))
         settle(connection);
 }
 
-static void note_peer(struct hf_connection *connection, const struct sockaddr_storage *peer)
+void hf_peer_text(const struct sockaddr_storage *peer, char ret_text[HF_PEER_SIZE])
 {
     const struct sockaddr_in *four = (const void *)peer;
     const struct sockaddr_in6 *six = (const void *)peer;
     const void *address = peer->ss_family == AF_INET    ? (const void *)&four->sin_addr
                           : peer->ss_family == AF_INET6 ? (const void *)&six->sin6_addr
                                                         : NULL;
+    ret_text[0] = '\0';
     if (address)
-        (void)inet_ntop(peer->ss_family, address, connection->peer, sizeof connection->peer);
+        (void)inet_ntop(peer->ss_family, address, ret_text, HF_PEER_SIZE);
 }
 
 void hf_connection_open(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,
-                        const char *refuse_with)
+                        struct hf_http_party *party, int status, const char *why)
 {
     struct hf_connection *connection = hf_new(struct hf_connection);
-    note_peer(connection, peer);
+    hf_peer_text(peer, connection->peer);
     connection->server = server;
+    connection->party = party;
+    connection->is_refused = status != 0;
     connection->fd = fd;
     struct hf_stream *stream = hf_stream_borrow(fd);
     hf_channel_open(&connection->channel, stream, stream,
@@ -572,13 +334,16 @@ void hf_connection_open(struct hf_http_server *server, int fd, const struct sock
                     server->limits.unwritten_bytes);
     connection->flush.flush = flush_connection;
     hf_link_init(&connection->flush.link);
-    hf_list_push(&server->connections, &connection->link);
-    server->connection_count++;
+    hf_link_init(&connection->link);
+    if (connection->is_refused)
+        server->refusing++;
+    else
+        hf_share_take(&server->connections, party ? &party->connections : NULL, 1);
     hf_buf_init(&connection->in, IN_MAX + HF_HTTP_READ_SIZE);
     hf_alarm_init(&connection->alarm, server->shell->loop, on_alarm, connection);
     connection->watch = hf_watch_new(server->shell->loop, fd, on_ready, connection);
     connection->read_by_ms = now_of(connection) + server->limits.idle_ms;
-    if (refuse_with)
-        hf_connection_refuse(connection, 503, refuse_with);
+    if (status)
+        hf_connection_refuse(connection, status, why);
     settle(connection);
 }

@@ -27,8 +27,24 @@ void hf_connection_account(struct hf_connection *connection)
 {
     const size_t body = connection->request ? connection->request->body.cap : 0;
     const size_t held = body + connection->in.cap + connection->channel.out.cap;
-    connection->server->held += held - connection->held;
+    struct hf_bound *all = &connection->server->bytes;
+    struct hf_share *share = connection->party ? &connection->party->bytes : NULL;
+    if (held > connection->held)
+        hf_share_take(all, share, held - connection->held);
+    else
+        hf_share_give(all, share, connection->held - held);
     connection->held = held;
+}
+
+void hf_connection_count(struct hf_connection *connection, struct hf_http_party *party)
+{
+    struct hf_http_server *server = connection->server;
+    struct hf_http_party *before = connection->party;
+    hf_share_give(&server->connections, before ? &before->connections : NULL, 1);
+    hf_share_give(&server->bytes, before ? &before->bytes : NULL, connection->held);
+    hf_share_take(&server->connections, party ? &party->connections : NULL, 1);
+    hf_share_take(&server->bytes, party ? &party->bytes : NULL, connection->held);
+    connection->party = party;
 }
 
 void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
@@ -62,14 +78,28 @@ static void give_room_back(struct hf_connection *connection)
     hf_buf_init(out, server->limits.unwritten_bytes);
 }
 
-/* Cut off: at its own bound, or as one of those who make the whole too large. */
+static bool is_over(const struct hf_connection *connection)
+{
+    const struct hf_bound *all = &connection->server->bytes;
+    return hf_share_is_over(all, NULL) ||
+           (connection->party && hf_share_is_over(all, &connection->party->bytes));
+}
+
+/* Cut off: at its own bound, or as one of those who make the whole, or their party's share of it,
+ * too large. Those are written to at once: what the kernel does not take then is what its reader
+ * does not read. A client can come back for the rest of a stream; a short answer is always given.
+ */
 static void check_bounds(struct hf_connection *connection)
 {
     const struct hf_http_server *server = connection->server;
-    const size_t unwritten = hf_buf_len(&connection->channel.out);
+    const size_t spared = connection->phase == HF_PHASE_STREAM ? 0 : HF_CHANNEL_SEND_AT;
     hf_connection_account(connection);
-    if (unwritten > server->limits.unwritten_bytes ||
-        (unwritten > HF_CHANNEL_SEND_AT && server->held > server->limits.held_bytes))
+    if (!connection->is_broken && is_over(connection)) {
+        const enum hf_io result = hf_connection_write_out(connection);
+        connection->is_broken = (result != HF_IO_DONE && result != HF_IO_AGAIN) ||
+                                hf_buf_len(&connection->channel.out) > spared;
+    }
+    if (hf_buf_len(&connection->channel.out) > server->limits.unwritten_bytes)
         connection->is_broken = true;
     if (connection->is_broken)
         hf_buf_done(&connection->channel.out);
@@ -83,8 +113,8 @@ size_t hf_exchange_room(const struct hf_exchange *exchange)
     const struct hf_http_server *server = connection->server;
     const size_t waits = hf_buf_len(&connection->channel.out) + HEAD_ROOM;
     const size_t own = server->limits.unwritten_bytes;
-    const size_t left =
-        server->held < server->limits.held_bytes ? server->limits.held_bytes - server->held : 0;
+    const struct hf_share *share = connection->party ? &connection->party->bytes : NULL;
+    const size_t left = hf_share_room(&server->bytes, share);
     const size_t of_all =
         left > HF_CHANNEL_SEND_AT ? left : HF_CHANNEL_SEND_AT; /* so much is always taken */
     const size_t room = own < of_all ? own : of_all;
@@ -335,6 +365,34 @@ struct hf_span hf_exchange_body(const struct hf_exchange *exchange)
         HF_ITEM(exchange, const struct hf_connection, exchange);
     assert(connection->phase == HF_PHASE_ASKED);
     return hf_buf_span(&connection->request->body);
+}
+
+enum hf_share_verdict hf_exchange_set_party(struct hf_exchange *exchange,
+                                            struct hf_http_party *party)
+{
+    struct hf_connection *connection = connection_of(exchange);
+    struct hf_http_server *server = connection->server;
+    struct hf_http_party *before = connection->party;
+    assert(connection->phase == HF_PHASE_JUDGED || connection->phase == HF_PHASE_ASKED);
+    if (party == before)
+        return HF_SHARE_FITS;
+    /* it moves, and is not there twice meanwhile */
+    hf_share_give(&server->connections, before ? &before->connections : NULL, 1);
+    const enum hf_share_verdict verdict =
+        hf_share_judge(&server->connections, party ? &party->connections : NULL, 1);
+    hf_share_take(&server->connections, before ? &before->connections : NULL, 1);
+    if (verdict == HF_SHARE_FITS)
+        hf_connection_count(connection, party);
+    if (verdict != HF_SHARE_FITS)
+        hf_http_server_refused(server, party, HF_HTTP_CONNECTIONS);
+    else if (before)
+        server->events.left(server->context, before);
+    return verdict;
+}
+
+struct hf_http_party *hf_exchange_party(const struct hf_exchange *exchange)
+{
+    return HF_ITEM(exchange, const struct hf_connection, exchange)->party;
 }
 
 struct hf_span hf_exchange_peer(const struct hf_exchange *exchange)

@@ -24,6 +24,7 @@ const struct hf_http_limits hf_http_limits_default = {
     .head_bytes = 16 * 1024,
     .body_bytes = 64 * 1024 * 1024,
     .connections = 10000,
+    .shares = 3,
     .head_ms = 10000,
     .body_ms = 600000,
     .body_grace_ms = 5000,
@@ -154,19 +155,60 @@ static void look_at_listener(struct hf_http_server *server)
 
 /* ---- accepting ---- */
 
-static void admit(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer)
+void hf_http_server_refused(struct hf_http_server *server, struct hf_http_party *party,
+                            enum hf_http_limit limit)
 {
-    char why[80];
-    if (server->connection_count < server->limits.connections) {
-        hf_connection_open(server, fd, peer, NULL);
-    } else if (!server->tls && /* with TLS there is nobody to tell before the handshake */
-               server->connection_count < server->limits.connections + REFUSALS_MAX) {
+    if (server->events.refused)
+        server->events.refused(server->context, party, limit);
+}
+
+/* Connections that wait for a request cost nobody theirs: the longest silent makes room. */
+static enum hf_share_verdict make_place(struct hf_http_server *server, struct hf_http_party *party)
+{
+    const struct hf_share *share = party ? &party->connections : NULL;
+    const enum hf_share_verdict verdict = hf_share_judge(&server->connections, share, 1);
+    struct hf_connection *silent = HF_LIST_FIRST(&server->waiting, struct hf_connection, link);
+    if (verdict != HF_SHARE_OF_ALL || !silent)
+        return verdict;
+    hf_connection_close(silent);
+    return hf_share_judge(&server->connections, share, 1);
+}
+
+static void turn_away(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,
+                      bool is_own_share)
+{
+    char why[160];
+    /* with TLS there is nobody to tell before the handshake */
+    if (server->tls || server->refusing >= REFUSALS_MAX) {
+        (void)close(fd);
+        return;
+    }
+    if (is_own_share)
+        (void)snprintf(why, sizeof why,
+                       "your address has its share of the %u connections; close some",
+                       server->limits.connections);
+    else
         (void)snprintf(why, sizeof why, "there are %u connections already; try again later",
                        server->limits.connections);
-        hf_connection_open(server, fd, peer, why);
-    } else {
-        (void)close(fd);
+    hf_connection_open(server, fd, peer, NULL, is_own_share ? 429 : 503, why);
+}
+
+static void admit(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer)
+{
+    const struct hf_http_events *events = &server->events;
+    char text[HF_PEER_SIZE];
+    hf_peer_text(peer, text);
+    struct hf_http_party *party =
+        events->arrived ? events->arrived(server->context, hf_span_of(text)) : NULL;
+    const enum hf_share_verdict verdict = make_place(server, party);
+    if (verdict == HF_SHARE_FITS) {
+        hf_connection_open(server, fd, peer, party, 0, NULL);
+        return;
     }
+    hf_http_server_refused(server, party, HF_HTTP_CONNECTIONS);
+    turn_away(server, fd, peer, verdict == HF_SHARE_OF_PARTY);
+    if (party)
+        events->left(server->context, party);
 }
 
 /* Out of descriptors or memory: until a connection closes, or for a moment. */
@@ -206,7 +248,6 @@ static void on_acceptable(void *context, unsigned events)
 
 void hf_http_server_closed_one(struct hf_http_server *server)
 {
-    server->connection_count--;
     if (server->accept_again.timer.at_ms)
         accept_again(server);
 }
@@ -236,7 +277,12 @@ struct hf_http_server *hf_http_server_new(struct hf_shell *shell, const struct h
     server->tls = tls;
     server->at = at;
     server->fd = fd;
-    hf_link_init(&server->connections);
+    hf_link_init(&server->busy);
+    hf_link_init(&server->waiting);
+    server->connections =
+        (struct hf_bound) { .limit = spec->limits.connections, .shares = spec->limits.shares };
+    server->bytes =
+        (struct hf_bound) { .limit = spec->limits.held_bytes, .shares = spec->limits.shares };
     hf_link_init(&server->spare);
     look_at_listener(server);
     hf_alarm_init(&server->accept_again, shell->loop, accept_again, server);
@@ -262,7 +308,7 @@ bool hf_http_server_is_loopback(const struct hf_http_server *server)
 
 unsigned hf_http_server_connections(const struct hf_http_server *server)
 {
-    return server->connection_count;
+    return (unsigned)server->connections.used + server->refusing;
 }
 
 static void stop_listening(struct hf_http_server *server)
@@ -282,10 +328,12 @@ static void stop_listening(struct hf_http_server *server)
 
 void hf_http_server_stop(struct hf_http_server *server)
 {
+    struct hf_link *const lists[] = { &server->busy, &server->waiting };
     struct hf_connection *connection;
     stop_listening(server);
-    HF_LIST_EACH (connection, &server->connections, struct hf_connection, link)
-        hf_shell_flush_later(server->shell, &connection->flush);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        HF_LIST_EACH (connection, lists[i], struct hf_connection, link)
+            hf_shell_flush_later(server->shell, &connection->flush);
 }
 
 void hf_http_server_free(struct hf_http_server *server)
@@ -295,7 +343,8 @@ void hf_http_server_free(struct hf_http_server *server)
     if (!server)
         return;
     stop_listening(server);
-    HF_LIST_EACH_SAFE (connection, &server->connections, struct hf_connection, link)
+    while ((connection = HF_LIST_FIRST(&server->busy, struct hf_connection, link)) ||
+           (connection = HF_LIST_FIRST(&server->waiting, struct hf_connection, link)))
         hf_connection_close(connection);
     HF_LIST_EACH_SAFE (request, &server->spare, struct hf_request, link) {
         hf_buf_done(&request->head_text);
@@ -304,7 +353,7 @@ void hf_http_server_free(struct hf_http_server *server)
     }
     for (unsigned i = 0; i < server->spare_out_count; i++)
         hf_buf_done(&server->spare_out[i]);
-    assert(server->connection_count == 0 && server->held == 0);
+    assert(hf_http_server_connections(server) == 0 && server->bytes.used == 0);
     hf_tls_context_free(server->tls);
     hf_free(server);
 }

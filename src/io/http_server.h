@@ -20,6 +20,7 @@
 #define HF_IO_HTTP_SERVER_H
 
 #include "base/err.h"
+#include "base/share.h"
 #include "io/shell.h"
 #include "wire/http_request.h"
 
@@ -29,7 +30,8 @@ struct hf_exchange; /* one request and its answer */
 struct hf_http_limits {
     size_t head_bytes;      /* 431 */
     size_t body_bytes;      /* 413 */
-    unsigned connections;   /* 503 at accept */
+    unsigned connections;   /* the longest silent is closed for a new one, or that gets 503 */
+    uint32_t shares;        /* of connections and held bytes, for one party: see base/share.h */
     uint32_t head_ms;       /* from the first byte of a head to its end: 408 */
     uint32_t body_ms;       /* for a whole body: 408 */
     uint32_t body_grace_ms; /* the first so long of a body are free, then: */
@@ -48,6 +50,14 @@ struct hf_http_spec {
     struct hf_http_limits limits;
 };
 
+/* Somebody who has connections: what that costs is counted for it. Whoever is above the server
+ * knows who it is, and keeps it while a connection has it. */
+struct hf_http_party {
+    struct hf_share connections, bytes;
+};
+
+enum hf_http_limit { HF_HTTP_CONNECTIONS, HF_HTTP_BYTES };
+
 struct hf_http_events {
     void (*request)(void *context, struct hf_exchange *exchange);
     /* The client is gone before its exchange was over. */
@@ -56,6 +66,13 @@ struct hf_http_events {
      * hf_exchange_take_body lets its body come, now or later: until then at most one read of it is
      * kept. NULL: every body may come. */
     void (*head)(void *context, struct hf_exchange *exchange);
+    /* Whose a connection from that address is until a head says more, or NULL: nobody's. `peer` as
+     * hf_exchange_peer has it. This callback, and the next two, may be NULL. */
+    struct hf_http_party *(*arrived)(void *context, struct hf_span peer);
+    /* A connection is that party's no more. */
+    void (*left)(void *context, struct hf_http_party *party);
+    /* Somebody was refused for a limit; `party` may be NULL. */
+    void (*refused)(void *context, struct hf_http_party *party, enum hf_http_limit limit);
 };
 
 /* NULL: `err` says what is wrong with the address, the certificate or the system. A unix socket is
@@ -89,6 +106,12 @@ void hf_exchange_take_body(struct hf_exchange *exchange, size_t max);
 /* How large a body, or a piece of one, it takes at this moment without being cut off for it. */
 size_t hf_exchange_room(const struct hf_exchange *exchange);
 struct hf_span hf_exchange_peer(const struct hf_exchange *exchange); /* address; n 0: unix socket */
+/* In `head`: its connection is counted for that party from now on, in the place of whom it was
+ * counted for before. If that would give the party more than its share, nothing changes: the caller
+ * answers. */
+HF_MUST_CHECK enum hf_share_verdict hf_exchange_set_party(struct hf_exchange *exchange,
+                                                          struct hf_http_party *party);
+struct hf_http_party *hf_exchange_party(const struct hf_exchange *exchange); /* NULL: nobody's */
 void hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *hf_exchange_context(const struct hf_exchange *exchange);
 

@@ -278,7 +278,7 @@ struct trip *ask(struct front *f, const char *method, const char *path, const ch
                   headers, body);
     address->sin_family = AF_INET;
     address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    hf_connection_open(f->http->server, fds[1], &peer, NULL);
+    hf_connection_open(f->http->server, fds[1], &peer, NULL, 0, NULL);
     turn(f);
     return trip;
 }

@@ -95,7 +95,7 @@ static void on_gone(void *context, struct hf_exchange *exchange)
 
 static bool open_with(struct world *world, const struct hf_http_spec *spec)
 {
-    static const struct hf_http_events events = { on_request, on_gone, NULL };
+    static const struct hf_http_events events = { .request = on_request, .gone = on_gone };
     struct hf_err err = { "" };
     *world = (struct world) { .shell = { .loop = hf_loop_new(), .pump = pump } };
     hf_link_init(&world->shell.dirty);

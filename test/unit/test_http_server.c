@@ -344,7 +344,7 @@ TEST(it_says_where_it_listens)
 
 static bool refuses(const char *listen, const char *why)
 {
-    static const struct hf_http_events events = { NULL, NULL, NULL };
+    static const struct hf_http_events events = { 0 };
     struct hf_err err = { "" };
     struct hf_shell shell = { .loop = hf_loop_new() };
     const struct hf_http_spec spec = { .listen = listen, .limits = hf_http_limits_default };

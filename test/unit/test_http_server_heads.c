@@ -53,7 +53,7 @@ TEST(a_large_body_that_is_refused_by_its_head_is_never_kept_and_its_connection_c
     CHECK(client_has(c, "HTTP/1.1 401 ") && client_has(c, "Connection: close\r\n") && !c->is_reset);
     CHECK(client_has(chunked, "HTTP/1.1 401 ") && !chunked->is_reset);
     CHECK(w.requests == 0 && w.gone == 0 && heads == 2);
-    CHECK(w.server->held <= 2 * 4096);
+    CHECK(w.server->bytes.used <= 2 * 4096);
     world_close(&w);
 }
 
@@ -112,7 +112,7 @@ TEST(a_request_that_waits_to_be_let_in_is_read_no_further_and_then_whole)
     client_send_bytes(c, (struct hf_span) { filler, sizeof filler });
     WAIT(&w, held != NULL);
     step(&w);
-    CHECK(w.server->held <= 2 * HF_HTTP_READ_SIZE && w.requests == 0);
+    CHECK(w.server->bytes.used <= 2 * HF_HTTP_READ_SIZE && w.requests == 0);
     hf_exchange_take_body(held, SIZE_MAX);
     CHECK(w.requests == 0); /* never from inside */
     WAIT(&w, w.asked_count == 1);
@@ -197,7 +197,7 @@ TEST(a_body_below_16_kb_a_second_is_408_once_five_seconds_are_over)
     pass(&w, 1);
     CHECK(client_has(c, "HTTP/1.1 408 ") &&
           client_has(c, "the body came with less than 16384 bytes a second"));
-    CHECK(w.requests == 0 && w.server->held < 8192);
+    CHECK(w.requests == 0 && w.server->bytes.used < 8192);
     world_close(&w);
 }
 
