@@ -76,6 +76,7 @@ struct hf_limits { /* of the whole process */
     uint32_t max_depth;
     uint64_t page_bytes;
     uint32_t park_ms; /* how long a parked call waits for its client's retry */
+    uint32_t shares;  /* times what is free, one party may have of each limit; 0: all of it */
 };
 
 #endif

@@ -11,6 +11,8 @@ struct hf_access {
     char **hosts, **origins;
     struct hf_token *tokens;
     size_t token_count;
+    struct hf_network *trusted;
+    size_t trusted_count;
     bool is_unix, is_tls;
     char *address; /* what we listen on, as a URL has it: "127.0.0.1", "[::1]"; NULL: nothing yet */
     int port;
@@ -37,6 +39,18 @@ void hf_access_add_token(struct hf_access *access, const char *name,
     memcpy(token->hash, hash, sizeof token->hash);
 }
 
+void hf_access_trust(struct hf_access *access, char *const *proxies)
+{
+    for (; proxies && *proxies; proxies++) {
+        struct hf_network network;
+        if (!hf_network_read(hf_span_of(*proxies), &network)) /* whoever read the options did */
+            continue;
+        access->trusted =
+            hf_realloc(access->trusted, (access->trusted_count + 1) * sizeof *access->trusted);
+        access->trusted[access->trusted_count++] = network;
+    }
+}
+
 void hf_access_set_url(struct hf_access *access, const char *text)
 {
     struct hf_url url;
@@ -61,6 +75,7 @@ void hf_access_free(struct hf_access *access)
     hf_free(access->tokens);
     hf_strings_free(access->hosts);
     hf_strings_free(access->origins);
+    hf_free(access->trusted);
     hf_free(access->address);
     hf_free(access);
 }
@@ -213,6 +228,69 @@ enum hf_admission hf_access_decide(const struct hf_access *access, const struct 
 bool hf_access_needs_token(const struct hf_access *access)
 {
     return access->token_count > 0;
+}
+
+const struct hf_token *hf_access_next_token(const struct hf_access *access,
+                                            const struct hf_token *before)
+{
+    const size_t at = before ? (size_t)(before - access->tokens) + 1 : 0;
+    return at < access->token_count ? &access->tokens[at] : NULL;
+}
+
+/* ---- where it comes from ---- */
+
+static bool is_trusted(const struct hf_access *access, const struct hf_address *address)
+{
+    for (size_t i = 0; i < access->trusted_count; i++)
+        if (hf_network_has(&access->trusted[i], address))
+            return true;
+    return false;
+}
+
+/* Takes the last word of a list with commas. */
+static struct hf_span take_last(struct hf_span *list)
+{
+    const char *comma = list->n ? memrchr(list->p, ',', list->n) : NULL;
+    struct hf_span word = comma ? hf_span_from(*list, (size_t)(comma - list->p) + 1) : *list;
+    list->n = comma ? (size_t)(comma - list->p) : 0;
+    while (word.n && (word.p[0] == ' ' || word.p[0] == '\t'))
+        word = hf_span_from(word, 1);
+    while (word.n && (word.p[word.n - 1] == ' ' || word.p[word.n - 1] == '\t'))
+        word.n--;
+    return word;
+}
+
+/* The last hop that is none of our proxies, or the first hop of all. What is no address ends the
+ * way back: `*address` stays the hop behind it. */
+static void follow(const struct hf_access *access, const struct hf_http_head *head,
+                   struct hf_address *address)
+{
+    for (size_t i = head->header_count; i-- > 0;) {
+        if (!hf_fold_is(head->headers[i].name, HF_SPAN("x-forwarded-for")))
+            continue;
+        struct hf_span list = head->headers[i].value;
+        while (list.n) {
+            struct hf_address hop;
+            if (!hf_address_read(take_last(&list), &hop))
+                return;
+            *address = hop;
+            if (!is_trusted(access, &hop))
+                return;
+        }
+    }
+}
+
+bool hf_access_address(const struct hf_access *access, struct hf_span peer,
+                       const struct hf_http_head *head, struct hf_address *ret)
+{
+    if (!hf_address_read(peer, ret))
+        return false;
+    if (is_trusted(access, ret)) {
+        if (!head)
+            return false;
+        follow(access, head, ret);
+    }
+    return !is_trusted(access, ret) && !hf_address_is_loopback(ret);
 }
 
 /* ---- telling ---- */

@@ -12,6 +12,8 @@
  * 2. An Origin is good if there is none, if it is the Host of this request, if it would be a good
  *    Host, or if it is one of `origins`. That "*" is in `hosts` makes no Origin good.
  * 3. Which token it is takes the same time wherever it stands, and if it is none.
+ * 4. An address is the one that we see, or, of what our trusted proxies say, the last that none of
+ *    them has: whatever stands before that in X-Forwarded-For, anybody could have written.
  */
 #ifndef HF_FRONT_ACCESS_H
 #define HF_FRONT_ACCESS_H
@@ -19,6 +21,7 @@
 #include "base/sha256.h"
 #include "base/span.h"
 #include "core/engine.h"
+#include "io/address.h"
 #include "wire/http_head.h"
 
 struct hf_access;
@@ -45,6 +48,8 @@ struct hf_access *hf_access_new(char *const *hosts, char *const *origins);
 void hf_access_add_token(struct hf_access *access, const char *name,
                          const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy,
                          enum hf_errors_as errors_as);
+/* Proxies whose X-Forwarded-For is believed: addresses and networks, a list that ends in NULL. */
+void hf_access_trust(struct hf_access *access, char *const *proxies);
 /* Where we listen, as hf_http_server_url has it. Before the first question. */
 void hf_access_set_url(struct hf_access *access, const char *url);
 void hf_access_free(struct hf_access *access); /* NULL accepted */
@@ -63,6 +68,13 @@ enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span
 const struct hf_token *hf_access_find(const struct hf_access *access,
                                       const uint8_t hash[HF_SHA256_SIZE]);
 bool hf_access_needs_token(const struct hf_access *access);
+/* The next one behind it, or the first of all; NULL: there is none. */
+const struct hf_token *hf_access_next_token(const struct hf_access *access,
+                                            const struct hf_token *before);
+/* Where a request comes from; `head` NULL: as far as it is known before there is one. False: that
+ * tells nobody from others, since it is this machine, a unix socket or a proxy alone. */
+bool hf_access_address(const struct hf_access *access, struct hf_span peer,
+                       const struct hf_http_head *head, struct hf_address *ret);
 
 /* How a refusal is told: 403 or 401, and a sentence that says what to do. */
 int hf_admission_status(enum hf_admission admission);

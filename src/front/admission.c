@@ -105,6 +105,48 @@ bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exc
     return admission == HF_ADMITTED;
 }
 
+/* The one it comes with a reference of; NULL: nothing tells it from others but its connection. */
+static struct hf_party *party_of(struct hf_http_front *front, const struct hf_visitor *visitor,
+                                 const struct hf_exchange *exchange)
+{
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_span id = hf_http_header(head, HF_HTTP_MCP_SESSION_ID);
+    const struct hf_http_session *session =
+        id.p ? hf_http_session_look_up(front, visitor, id) : NULL;
+    struct hf_address address;
+    if (session)
+        return hf_party_ref(session->party);
+    if (visitor->token)
+        return hf_party_of_token(&front->parties, visitor->token->hash, visitor->token->name);
+    if (hf_access_address(front->access, hf_exchange_peer(exchange), head, &address))
+        return hf_party_of_address(&front->parties, &address);
+    return NULL;
+}
+
+bool hf_admission_of_party(struct hf_http_front *front, const struct hf_visitor *visitor,
+                           struct hf_exchange *exchange)
+{
+    struct hf_party *party = party_of(front, visitor, exchange);
+    if (!party || &party->http == hf_exchange_party(exchange)) {
+        hf_party_unref(party);
+        return true;
+    }
+    const enum hf_share_verdict verdict = hf_exchange_set_party(exchange, &party->http);
+    if (verdict == HF_SHARE_FITS)
+        return true; /* the connection has the reference */
+    hf_exchange_close_after(exchange);
+    if (verdict == HF_SHARE_OF_PARTY)
+        hf_http_refuse(
+            exchange, 429, (struct hf_span) { NULL, 0 }, -31005,
+            "This %s has its share of the connections, which streams are too; close some",
+            party->within || !party->token ? "client" : "token");
+    else
+        hf_http_refuse(exchange, 503, (struct hf_span) { NULL, 0 }, -31005,
+                       "holdfast has as many connections as it may; try again later");
+    hf_party_unref(party);
+    return false;
+}
+
 bool hf_admission_of_watcher(struct hf_http_front *front, struct hf_exchange *exchange,
                              bool is_authorized)
 {

@@ -120,18 +120,25 @@ struct hf_feed *hf_feed_find(const struct hf_http_session *session, uint64_t via
 
 static void forget_events(struct hf_feed *feed)
 {
-    front_of(feed)->kept_bytes -= feed->events.bytes;
-    feed->session->kept_bytes -= feed->events.bytes;
+    hf_share_give(&front_of(feed)->kept_bytes, &feed->session->party->kept, feed->events.bytes);
     hf_events_clear(&feed->events);
+}
+
+static void forget_array(struct hf_feed *feed)
+{
+    if (!feed->array)
+        return;
+    front_of(feed)->array_bytes -= hf_buf_len(feed->array);
+    hf_buf_done(feed->array);
+    hf_free(feed->array);
+    feed->array = NULL;
 }
 
 void hf_feed_free(struct hf_feed *feed)
 {
     struct hf_http_session *session = feed->session;
     forget_events(feed);
-    if (feed->array)
-        hf_buf_done(feed->array);
-    hf_free(feed->array);
+    forget_array(feed);
     hf_unlink(&feed->link);
     hf_unlink(&feed->due);
     if (feed == session->standalone) {
@@ -152,19 +159,19 @@ static struct hf_feed *oldest(const struct hf_link *list)
     return HF_LIST_FIRST(list, struct hf_feed, link);
 }
 
-/* Over the bounds, finished streams go first, and a session pays for itself before others do. If
- * nothing else is left, this stream can no longer be resumed. */
+/* Over its share a session pays for itself: its finished streams go first. Over the bound of all,
+ * the oldest of anybody's do. If nothing else is left, this stream can no longer be resumed. */
 static void make_room(struct hf_feed *feed)
 {
     struct hf_http_front *front = front_of(feed);
     struct hf_http_session *session = feed->session;
-    const size_t session_max = front->kept_bytes_max / 2;
-    while (session->kept_bytes > session_max && !hf_list_empty(&session->kept))
+    const struct hf_bound *all = &front->kept_bytes;
+    while (hf_share_is_over(all, &session->party->kept) && !hf_list_empty(&session->kept))
         hf_feed_free(oldest(&session->kept));
-    bool fits = session->kept_bytes <= session_max;
-    while (fits && front->kept_bytes > front->kept_bytes_max && !hf_list_empty(&front->kept))
+    bool fits = !hf_share_is_over(all, &session->party->kept);
+    while (fits && hf_share_is_over(all, NULL) && !hf_list_empty(&front->kept))
         hf_feed_free(HF_ITEM(front->kept.next, struct hf_feed, due));
-    fits = fits && front->kept_bytes <= front->kept_bytes_max;
+    fits = fits && !hf_share_is_over(all, NULL);
     if (fits)
         return;
     forget_events(feed);
@@ -211,6 +218,15 @@ void hf_feed_begin(struct hf_feed *feed)
     }
 }
 
+/* A new event pushes old ones of its stream out: there may be less than before. */
+static void count_kept(const struct hf_feed *feed, size_t before)
+{
+    struct hf_bound *all = &front_of(feed)->kept_bytes;
+    struct hf_share *share = &feed->session->party->kept;
+    hf_share_take(all, share, feed->events.bytes);
+    hf_share_give(all, share, before);
+}
+
 static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
 {
     const size_t before = feed->events.bytes;
@@ -223,8 +239,7 @@ static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
         feed->is_resumable = true;
         feed->delivered = feed->events.last;
     }
-    front_of(feed)->kept_bytes += feed->events.bytes - before;
-    feed->session->kept_bytes += feed->events.bytes - before;
+    count_kept(feed, before);
     make_room(feed);
 }
 
@@ -232,12 +247,12 @@ static void say_event(struct hf_feed *feed, const struct hf_effect *effect)
  * the others are not to be pushed out by one. */
 static bool fits(const struct hf_feed *feed, const struct hf_effect *effect)
 {
-    const size_t others =
-        feed->array ? hf_buf_len(feed->array) + feed->owed * (size_t)HF_TRUTH_MAX : 0;
+    const size_t others = feed->array ? feed->owed * (size_t)HF_TRUTH_MAX : 0;
     size_t length = HF_TRUTH_MAX; /* what goes around it */
     for (unsigned i = 0; i < effect->piece_count; i++)
         length += effect->pieces[i].n;
-    return length <= HF_TRUTH_MAX + SMALL || length + others <= hf_exchange_room(feed->exchange);
+    const size_t room = hf_exchange_room(feed->exchange), taken = front_of(feed)->array_bytes;
+    return length <= HF_TRUTH_MAX + SMALL || length + others + taken <= room;
 }
 
 static void say_instead(const struct hf_effect *answer, struct hf_truth *room)
@@ -355,13 +370,16 @@ static void collect(struct hf_feed *feed, const struct hf_effect *effect)
         feed->array = hf_new(struct hf_buf);
         hf_buf_init(feed->array, SIZE_MAX / 4); /* what goes in was measured */
     }
-    hf_buf_add(feed->array, hf_buf_len(feed->array) ? HF_SPAN(",") : HF_SPAN("["));
+    const size_t before = hf_buf_len(feed->array);
+    hf_buf_add(feed->array, before ? HF_SPAN(",") : HF_SPAN("["));
     for (unsigned i = 0; i < effect->piece_count; i++)
         hf_buf_add(feed->array, effect->pieces[i]);
+    front_of(feed)->array_bytes += hf_buf_len(feed->array) - before;
     if (feed->owed > 0 || !feed->exchange)
         return;
     const struct hf_span pieces[] = { hf_buf_span(feed->array), HF_SPAN("]") };
     answer_json(feed, 200, pieces, 2);
+    forget_array(feed);
 }
 
 /* False: the session goes with it. */
@@ -442,7 +460,7 @@ static void on_feed_gone(struct hf_holder *holder)
     feed->exchange = NULL;
     feed->is_streaming = false;
     hf_unlink(&feed->due);
-    hf_seats_touch(&session->front->seats, &session->seat, now_of(feed));
+    hf_http_session_touch(session);
     if (session->is_sse || feed->is_hello) /* nobody has its id, or it was all there was */
         hf_http_session_close(session);
     else if (session->is_modern)

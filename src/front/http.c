@@ -142,6 +142,68 @@ static void on_request(void *context, struct hf_exchange *exchange)
     hf_route_request(context, exchange);
 }
 
+/* ---- parties ---- */
+
+static struct hf_http_party *on_arrived(void *context, struct hf_span peer)
+{
+    struct hf_http_front *front = context;
+    struct hf_address address;
+    if (!hf_access_address(front->access, peer, NULL, &address))
+        return NULL;
+    return &hf_party_of_address(&front->parties, &address)->http;
+}
+
+static void on_left(void *context, struct hf_http_party *party)
+{
+    (void)context;
+    hf_party_unref(hf_party_of(party));
+}
+
+static void on_refused(void *context, struct hf_http_party *party, enum hf_http_limit limit)
+{
+    hf_http_count_refusal(context, party ? hf_party_of(party) : NULL,
+                          limit == HF_HTTP_BYTES ? HF_LIMIT_BYTES : HF_LIMIT_CONNECTIONS);
+}
+
+void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
+                           enum hf_front_limit limit)
+{
+    const char *token = party ? hf_party_token(party) : NULL;
+    struct hf_tally *tally = front->tallies.list;
+    for (size_t i = 1; token && i < front->tallies.count; i++)
+        if (!strcmp(front->tallies.list[i].token, token))
+            tally = &front->tallies.list[i];
+    tally->refused[limit]++;
+}
+
+static void free_tallies(struct hf_tallies *tallies)
+{
+    for (size_t i = 0; i < tallies->count; i++)
+        hf_free(tallies->list[i].token);
+    hf_free(tallies->list);
+}
+
+static void add_tally(struct hf_tallies *tallies, const struct hf_tallies *before, const char *name)
+{
+    tallies->list = hf_realloc(tallies->list, (tallies->count + 1) * sizeof *tallies->list);
+    struct hf_tally *tally = &tallies->list[tallies->count++];
+    *tally = (struct hf_tally) { .token = hf_strdup(name) };
+    for (size_t i = 0; i < before->count; i++)
+        if (!strcmp(before->list[i].token, name))
+            memcpy(tally->refused, before->list[i].refused, sizeof tally->refused);
+}
+
+/* Of a token that is still there the count goes on. */
+static void renew_tallies(struct hf_http_front *front)
+{
+    struct hf_tallies fresh = { 0 };
+    add_tally(&fresh, &front->tallies, "");
+    for (const struct hf_token *token = NULL; (token = hf_access_next_token(front->access, token));)
+        add_tally(&fresh, &front->tallies, token->name);
+    free_tallies(&front->tallies);
+    front->tallies = fresh;
+}
+
 static void on_gone(void *context, struct hf_exchange *exchange)
 {
     struct hf_holder *holder = hf_exchange_context(exchange);
@@ -179,6 +241,7 @@ static void take_access(struct hf_http_front *front, struct hf_access *access)
 {
     front->access = access;
     hf_access_set_url(access, hf_http_server_url(front->server));
+    renew_tallies(front);
 }
 
 struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
@@ -187,7 +250,10 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
 {
     static const struct hf_http_events events = { .request = on_request,
                                                   .gone = on_gone,
-                                                  .head = on_head };
+                                                  .head = on_head,
+                                                  .arrived = on_arrived,
+                                                  .left = on_left,
+                                                  .refused = on_refused };
     struct hf_http_front *front = hf_new(struct hf_http_front);
     front->server = hf_http_server_new(shell, &spec->http, &events, front, err);
     if (!front->server) {
@@ -198,10 +264,13 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     front->shell = shell;
     front->limits = *spec->limits;
     front->session_ttl_ms = spec->session_ttl_ms;
-    front->max_sessions = spec->max_sessions;
-    front->kept_bytes_max = spec->limits->max_buffered_bytes / 4;
+    front->sessions =
+        (struct hf_bound) { .limit = spec->max_sessions, .shares = spec->limits->shares };
+    front->kept_bytes = (struct hf_bound) { .limit = spec->limits->max_buffered_bytes / 4,
+                                            .shares = spec->limits->shares };
     struct hf_map_key key;
     hf_random(&key, sizeof key);
+    hf_parties_init(&front->parties, &key);
     hf_seats_init(&front->seats, &key);
     hf_link_init(&front->free_feeds);
     hf_link_init(&front->quiet);
@@ -227,6 +296,8 @@ void hf_http_front_free(struct hf_http_front *front)
     for (uint32_t i = 0; i < front->feed_count; i++)
         hf_free(front->feeds[i]);
     hf_free(front->feeds);
+    hf_parties_done(&front->parties);
+    free_tallies(&front->tallies);
     hf_access_free(front->access);
     hf_free(front);
 }

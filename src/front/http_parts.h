@@ -18,6 +18,8 @@
 
 #include "front/events.h"
 #include "front/http.h"
+#include "front/metrics.h"
+#include "front/party.h"
 #include "front/seats.h"
 
 enum {
@@ -64,6 +66,9 @@ struct hf_http_session {
     struct hf_session *core;  /* NULL: closed */
     struct hf_server *only;   /* NULL: all of them */
     char *door;               /* its name */
+    struct hf_party *opener;  /* whoever made it */
+    struct hf_party *party;   /* what it costs itself is counted here */
+    struct hf_link in_opener; /* in its list of sessions */
     bool is_sse;              /* HTTP+SSE: it lives and dies with one stream */
     bool is_modern;           /* serves all modern requests of a token; nobody knows its id */
     struct hf_link in_modern; /* in front->modern */
@@ -74,7 +79,6 @@ struct hf_http_session {
     struct hf_link feeds, kept;
     unsigned kept_count, spare_count;
     bool has_listened;          /* it had a stream for what belongs to no request */
-    size_t kept_bytes;          /* of events, also of feeds that are not over */
     struct hf_feed *standalone; /* NULL: never needed */
 };
 
@@ -84,7 +88,7 @@ struct hf_http_front {
     struct hf_access *access;
     struct hf_alarm alarm;
     struct hf_limits limits;
-    uint32_t session_ttl_ms, max_sessions;
+    uint32_t session_ttl_ms;
     struct hf_seats seats;
     struct hf_feed **feeds; /* by index */
     uint32_t feed_count, feed_cap;
@@ -92,7 +96,11 @@ struct hf_http_front {
     struct hf_link free_feeds;
     struct hf_link quiet, open, kept;
     struct hf_link modern; /* sessions, the last used first */
-    size_t kept_bytes, kept_bytes_max;
+    struct hf_bound sessions;
+    struct hf_bound kept_bytes; /* of events, also of feeds that are not over */
+    size_t array_bytes;         /* of answers that wait for the rest of their batch */
+    struct hf_parties parties;
+    struct hf_tallies tallies;
     const struct hf_authorizer *authorizer; /* NULL: nobody */
     struct hf_link held;                    /* requests that wait for its decision */
     uint64_t last_ticket;
@@ -122,7 +130,16 @@ void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission
 void hf_http_answer_preflight(struct hf_exchange *exchange);
 void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later than that */
 
+/* Somebody was refused for a limit. */
+void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
+                           enum hf_front_limit limit);
+
 /* ---- admission.c ---- */
+
+/* Whose share its connection is part of from now on. False: that has its share already, and the
+ * exchange was answered. */
+bool hf_admission_of_party(struct hf_http_front *front, const struct hf_visitor *visitor,
+                           struct hf_exchange *exchange);
 
 /* Each is false if the exchange was answered or has to wait. `is_authorized`: whoever else has a
  * say has said yes. */
@@ -155,6 +172,11 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
                                              const struct hf_visitor *visitor, struct hf_span id,
                                              bool is_sse);
+/* As that, but it is no use. */
+struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
+                                                const struct hf_visitor *visitor,
+                                                struct hf_span id);
+void hf_http_session_touch(struct hf_http_session *session);
 /* What is known of a message of that exchange beside its text. */
 struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
                                         const struct hf_exchange *exchange, uint64_t via);

@@ -206,6 +206,26 @@ static void add_process(struct hf_buf *out, const struct hf_engine_status *engin
             http->replay_bytes);
 }
 
+/* Only those that happened: with many tokens most never do. */
+static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
+{
+    static const char *const names[] = { [HF_LIMIT_CONNECTIONS] = "connections",
+                                         [HF_LIMIT_BYTES] = "bytes",
+                                         [HF_LIMIT_SESSIONS] = "sessions" };
+    begin(out, "refused_total", "counter",
+          "HTTP requests refused for a limit, by the name of their token.");
+    for (size_t i = 0; i < tallies->count; i++) {
+        const struct hf_tally *tally = &tallies->list[i];
+        for (unsigned limit = 0; limit < HF_FRONT_LIMITS; limit++) {
+            if (!tally->refused[limit])
+                continue;
+            hf_buf_add_str(out, "holdfast_refused_total{token=");
+            add_label(out, tally->token);
+            end_line(out, "limit", names[limit], tally->refused[limit]);
+        }
+    }
+}
+
 void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
                       const struct hf_http_status *http)
 {
@@ -214,4 +234,5 @@ void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
     add_calls(out, engine);
     add_times(out, engine);
     add_process(out, engine, http);
+    add_refusals(out, http->tallies);
 }

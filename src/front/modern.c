@@ -131,7 +131,7 @@ static struct hf_http_session *session_for(struct hf_http_front *front,
             continue;
         hf_unlink(&session->in_modern);
         hf_list_push_front(&front->modern, &session->in_modern);
-        hf_seats_touch(&front->seats, &session->seat, hf_shell_now(front->shell));
+        hf_http_session_touch(session);
         return session;
     }
     session = hf_http_session_new(front, visitor, post->exchange, post->msg.id, false);

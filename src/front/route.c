@@ -55,7 +55,8 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
         .sessions = hf_seats_count(&front->seats),
         .connections = hf_http_server_connections(front->server),
         .streams = open_streams(front),
-        .replay_bytes = front->kept_bytes,
+        .replay_bytes = front->kept_bytes.used,
+        .tallies = &front->tallies,
     };
     struct hf_engine_status engine;
     struct hf_buf out;
@@ -220,6 +221,8 @@ void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bo
     struct hf_visitor visitor = { 0 };
     char room[NAME_MAX_BYTES];
     const struct route *route = admit(front, exchange, is_authorized, &visitor, room);
+    if (route && route->who == CLIENTS && !hf_admission_of_party(front, &visitor, exchange))
+        return;
     if (route && (!route->takes || route->takes(exchange)))
         hf_exchange_take_body(exchange, route->takes ? SIZE_MAX : UNWANTED_MAX);
 }

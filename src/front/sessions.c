@@ -38,24 +38,56 @@ bool hf_http_session_is_busy(const struct hf_http_session *session)
            (session->standalone && session->standalone->exchange);
 }
 
+void hf_http_session_touch(struct hf_http_session *session)
+{
+    struct hf_http_front *front = session->front;
+    hf_seats_touch(&front->seats, &session->seat, hf_shell_now(front->shell));
+    hf_unlink(&session->in_opener);
+    hf_list_push(&session->opener->by_use, &session->in_opener);
+}
+
 /* Clients that never say that they leave must not keep newcomers out for a whole sessionTtlMs; one
- * that was here a moment ago has not left. */
-static void drop_longest_unused(struct hf_http_front *front)
+ * that was here a moment ago has not left, and one that is being answered is here. `opener` NULL:
+ * anybody's. */
+static void drop_longest_unused(struct hf_http_front *front, const struct hf_party *opener)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
-    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next) {
-        struct hf_http_session *session = session_of(at);
+    const struct hf_link *list = opener ? &opener->by_use : &front->seats.by_use;
+    while (!hf_list_empty(list)) {
+        struct hf_http_session *session =
+            opener ? HF_ITEM(list->next, struct hf_http_session, in_opener)
+                   : session_of(list->next);
         if (session->seat.used_ms + IN_USE_MS > now_ms)
             return;
         if (!hf_http_session_is_busy(session)) {
             hf_http_session_close(session);
             return;
         }
+        hf_http_session_touch(session);
     }
 }
 
+/* Takes the reference of its opener. */
+static void count(struct hf_http_session *session, struct hf_party *opener)
+{
+    session->opener = opener;
+    hf_share_take(&session->front->sessions, &opener->sessions, 1);
+    hf_link_init(&session->in_opener);
+    hf_list_push(&opener->by_use, &session->in_opener);
+    session->party = hf_party_new(hf_party_is_known(opener) ? opener : NULL);
+}
+
+static void stop_counting(struct hf_http_session *session)
+{
+    hf_share_give(&session->front->sessions, &session->opener->sessions, 1);
+    hf_unlink(&session->in_opener);
+    hf_party_unref(session->party);
+    hf_party_unref(session->opener);
+    session->party = session->opener = NULL;
+}
+
 static struct hf_http_session *make(struct hf_http_front *front, const struct hf_visitor *visitor,
-                                    struct hf_server *only, bool is_sse)
+                                    struct hf_server *only, struct hf_party *opener, bool is_sse)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
     uint8_t id[HF_SEAT_ID_BYTES];
@@ -66,6 +98,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     session->sink.send = on_send;
     session->front = front;
     session->is_sse = is_sse;
+    count(session, opener);
     session->only = only;
     session->door = visitor->door.p ? hf_span_dup(visitor->door) : NULL;
     hf_link_init(&session->feeds);
@@ -87,11 +120,39 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     return session;
 }
 
-static bool has_room(struct hf_http_front *front)
+static enum hf_share_verdict find_room(struct hf_http_front *front, const struct hf_party *opener)
 {
-    if (hf_seats_count(&front->seats) >= front->max_sessions)
-        drop_longest_unused(front);
-    return hf_seats_count(&front->seats) < front->max_sessions;
+    const enum hf_share_verdict verdict = hf_share_judge(&front->sessions, &opener->sessions, 1);
+    if (verdict == HF_SHARE_FITS)
+        return verdict;
+    drop_longest_unused(front, verdict == HF_SHARE_OF_PARTY ? opener : NULL);
+    return hf_share_judge(&front->sessions, &opener->sessions, 1);
+}
+
+/* Whoever has this connection, with a reference. One of this machine that has no session yet is its
+ * connection. */
+static struct hf_party *opener_of(struct hf_exchange *exchange)
+{
+    struct hf_http_party *http = hf_exchange_party(exchange);
+    if (http)
+        return hf_party_ref(hf_party_of(http));
+    struct hf_party *party = hf_party_new(NULL);
+    if (hf_exchange_set_party(exchange, &party->http) == HF_SHARE_FITS)
+        (void)hf_party_ref(party);
+    return party;
+}
+
+static void refuse_room(struct hf_exchange *exchange, struct hf_span id,
+                        enum hf_share_verdict verdict)
+{
+    if (verdict == HF_SHARE_OF_PARTY)
+        hf_http_refuse(exchange, 429, id, -31005,
+                       "This client has its share of the sessions (maxSessions), and all of them "
+                       "are in use; end some, or try again later");
+    else
+        hf_http_refuse(exchange, 503, id, -31005,
+                       "holdfast serves as many clients as it may (maxSessions), and all of them "
+                       "are in use; try again later");
 }
 
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
@@ -106,15 +167,18 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
                        HF_FMT(visitor->door));
         return NULL;
     }
-    if (front->is_stopping || !has_room(front)) {
-        hf_http_refuse(exchange, 503, id, -31005, "%s",
-                       front->is_stopping
-                           ? "holdfast is shutting down"
-                           : "holdfast serves as many clients as it may (maxSessions), and all of "
-                             "them are in use; try again later");
+    if (front->is_stopping) {
+        hf_http_refuse(exchange, 503, id, -31005, "holdfast is shutting down");
         return NULL;
     }
-    return make(front, visitor, only, is_sse);
+    struct hf_party *opener = opener_of(exchange);
+    const enum hf_share_verdict verdict = find_room(front, opener);
+    if (verdict == HF_SHARE_FITS)
+        return make(front, visitor, only, opener, is_sse);
+    hf_http_count_refusal(front, opener, HF_LIMIT_SESSIONS);
+    hf_party_unref(opener);
+    refuse_room(exchange, id, verdict);
+    return NULL;
 }
 
 struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
@@ -137,15 +201,22 @@ bool hf_http_session_is_of(const struct hf_http_session *session, const struct h
     return !visitor->token || hf_digest_same(session->token, visitor->token->hash);
 }
 
+struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
+                                                const struct hf_visitor *visitor, struct hf_span id)
+{
+    struct hf_seat *seat = hf_seats_find(&front->seats, id);
+    struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
+    return session && hf_http_session_is_of(session, visitor) ? session : NULL;
+}
+
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
                                              const struct hf_visitor *visitor, struct hf_span id,
                                              bool is_sse)
 {
-    struct hf_seat *seat = hf_seats_find(&front->seats, id);
-    struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
-    if (!session || session->is_sse != is_sse || !hf_http_session_is_of(session, visitor))
+    struct hf_http_session *session = hf_http_session_look_up(front, visitor, id);
+    if (!session || session->is_sse != is_sse)
         return NULL;
-    hf_seats_touch(&front->seats, seat, hf_shell_now(front->shell));
+    hf_http_session_touch(session);
     return session;
 }
 
@@ -188,6 +259,7 @@ void hf_http_session_close(struct hf_http_session *session)
     if (session->standalone)
         drop_feed(session->standalone);
     hf_seats_remove(&front->seats, &session->seat);
+    stop_counting(session);
     hf_unlink(&session->in_modern);
     hf_free(session->door);
     session->door = NULL;
@@ -244,7 +316,7 @@ void hf_http_sessions_expire(struct hf_http_front *front, uint64_t now_ms)
         if (session->seat.used_ms + front->session_ttl_ms > now_ms)
             return;
         if (hf_http_session_is_busy(session))
-            hf_seats_touch(&front->seats, &session->seat, now_ms);
+            hf_http_session_touch(session);
         else
             hf_http_session_close(session);
     }

@@ -29,6 +29,7 @@ static void stop_counting(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
     struct hf_http_party *party = connection->party;
+    hf_connection_set_silent(connection, false);
     if (connection->is_refused) {
         server->refusing--;
         return;
@@ -134,16 +135,16 @@ static void set_list(struct hf_connection *connection)
     struct hf_http_server *server = connection->server;
     const bool is_busy =
         is_asked(connection) || connection->is_refused || hf_buf_len(&connection->channel.out) > 0;
-    if (hf_linked(&connection->link) && is_busy == connection->is_busy)
+    if (hf_linked(&connection->link) && is_busy != connection->is_silent)
         return;
-    connection->is_busy = is_busy;
+    hf_connection_set_silent(connection, !is_busy);
     hf_unlink(&connection->link);
     hf_list_push(is_busy ? &server->busy : &server->waiting, &connection->link);
 }
 
 static void note_life(struct hf_connection *connection)
 {
-    if (connection->is_busy)
+    if (!connection->is_silent)
         return;
     hf_unlink(&connection->link);
     hf_list_push(&connection->server->waiting, &connection->link);

@@ -47,9 +47,9 @@ struct hf_http_server {
     /* Those whose exchange somebody has or whose answer is being written, and the rest: the longest
      * without a sign of life first. */
     struct hf_link busy, waiting;
-    struct hf_bound connections;
-    unsigned refusing;    /* connections over the limit that are being told so */
-    struct hf_link spare; /* struct hf_request, kept with their buffers */
+    struct hf_bound connections, silent; /* all of them, and those in `waiting` */
+    unsigned refusing;                   /* connections over the limit that are being told so */
+    struct hf_link spare;                /* struct hf_request, kept with their buffers */
     unsigned spare_count;
     struct hf_buf spare_out[HF_HTTP_SPARE_MAX]; /* empty, with memory */
     unsigned spare_out_count;
@@ -103,7 +103,7 @@ struct hf_connection {
     size_t skip;                      /* of a refused body: dropped before the next head */
     int fd;
     enum hf_phase phase;
-    bool is_busy;     /* which of the server's lists it is in */
+    bool is_silent;   /* it is in the server's `waiting`, and counted so */
     bool is_judging;  /* in JUDGED: inside the callback */
     bool is_let_in;   /* in JUDGED: its body may come */
     bool is_at_end;   /* the peer will send no more */
@@ -142,6 +142,8 @@ bool hf_connection_refuse_late(struct hf_connection *connection);
 /* What one flush came to. */
 enum hf_io hf_connection_write_out(struct hf_connection *connection);
 void hf_connection_add(struct hf_connection *connection, struct hf_span bytes);
+/* Whether it counts as one that may be closed for others. */
+void hf_connection_set_silent(struct hf_connection *connection, bool is_silent);
 /* It is that party's, which may be NULL, and no more another's. */
 void hf_connection_count(struct hf_connection *connection, struct hf_http_party *party);
 /* Sets the server's count of held bytes right. */
@@ -155,5 +157,9 @@ void hf_connection_release_request(struct hf_connection *connection);
 void hf_http_server_closed_one(struct hf_http_server *server); /* there may be a descriptor now */
 void hf_http_server_refused(struct hf_http_server *server, struct hf_http_party *party,
                             enum hf_http_limit limit);
+/* Whether a connection more of that party, which may be NULL, is within its share. Silent ones of
+ * others are free to it. */
+enum hf_share_verdict hf_http_server_judge(const struct hf_http_server *server,
+                                           const struct hf_http_party *party);
 
 #endif

@@ -36,13 +36,24 @@ void hf_connection_account(struct hf_connection *connection)
     connection->held = held;
 }
 
+void hf_connection_set_silent(struct hf_connection *connection, bool is_silent)
+{
+    struct hf_http_server *server = connection->server;
+    struct hf_share *share = connection->party ? &connection->party->silent : NULL;
+    hf_share_take(&server->silent, share, is_silent);
+    hf_share_give(&server->silent, share, connection->is_silent);
+    connection->is_silent = is_silent;
+}
+
 void hf_connection_count(struct hf_connection *connection, struct hf_http_party *party)
 {
     struct hf_http_server *server = connection->server;
     struct hf_http_party *before = connection->party;
     hf_share_give(&server->connections, before ? &before->connections : NULL, 1);
+    hf_share_give(&server->silent, before ? &before->silent : NULL, connection->is_silent);
     hf_share_give(&server->bytes, before ? &before->bytes : NULL, connection->held);
     hf_share_take(&server->connections, party ? &party->connections : NULL, 1);
+    hf_share_take(&server->silent, party ? &party->silent : NULL, connection->is_silent);
     hf_share_take(&server->bytes, party ? &party->bytes : NULL, connection->held);
     connection->party = party;
 }
@@ -376,11 +387,13 @@ enum hf_share_verdict hf_exchange_set_party(struct hf_exchange *exchange,
     assert(connection->phase == HF_PHASE_JUDGED || connection->phase == HF_PHASE_ASKED);
     if (party == before)
         return HF_SHARE_FITS;
-    /* it moves, and is not there twice meanwhile */
+    /* it moves: meanwhile it is not there at all */
+    const bool was_silent = connection->is_silent;
+    hf_connection_set_silent(connection, false);
     hf_share_give(&server->connections, before ? &before->connections : NULL, 1);
-    const enum hf_share_verdict verdict =
-        hf_share_judge(&server->connections, party ? &party->connections : NULL, 1);
+    const enum hf_share_verdict verdict = hf_http_server_judge(server, party);
     hf_share_take(&server->connections, before ? &before->connections : NULL, 1);
+    hf_connection_set_silent(connection, was_silent);
     if (verdict == HF_SHARE_FITS)
         hf_connection_count(connection, party);
     if (verdict != HF_SHARE_FITS)

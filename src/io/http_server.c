@@ -162,16 +162,33 @@ void hf_http_server_refused(struct hf_http_server *server, struct hf_http_party 
         server->events.refused(server->context, party, limit);
 }
 
+static uint64_t silent_of(const struct hf_http_party *party)
+{
+    const struct hf_share *share = party ? &party->silent : NULL;
+    while (share && share->within)
+        share = share->within;
+    return share ? share->used : 0;
+}
+
+enum hf_share_verdict hf_http_server_judge(const struct hf_http_server *server,
+                                           const struct hf_http_party *party)
+{
+    struct hf_bound seen = server->connections;
+    seen.used -= server->silent.used - silent_of(party);
+    return hf_share_judge(&seen, party ? &party->connections : NULL, 1);
+}
+
 /* Connections that wait for a request cost nobody theirs: the longest silent makes room. */
 static enum hf_share_verdict make_place(struct hf_http_server *server, struct hf_http_party *party)
 {
-    const struct hf_share *share = party ? &party->connections : NULL;
-    const enum hf_share_verdict verdict = hf_share_judge(&server->connections, share, 1);
     struct hf_connection *silent = HF_LIST_FIRST(&server->waiting, struct hf_connection, link);
-    if (verdict != HF_SHARE_OF_ALL || !silent)
+    const enum hf_share_verdict verdict = hf_http_server_judge(server, party);
+    if (verdict == HF_SHARE_OF_ALL && silent) /* they are its own */
+        return HF_SHARE_OF_PARTY;
+    if (verdict != HF_SHARE_FITS || server->connections.used < server->connections.limit)
         return verdict;
     hf_connection_close(silent);
-    return hf_share_judge(&server->connections, share, 1);
+    return HF_SHARE_FITS;
 }
 
 static void turn_away(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,

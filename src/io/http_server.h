@@ -54,6 +54,7 @@ struct hf_http_spec {
  * knows who it is, and keeps it while a connection has it. */
 struct hf_http_party {
     struct hf_share connections, bytes;
+    struct hf_share silent; /* of its connections, those that may be closed for others */
 };
 
 enum hf_http_limit { HF_HTTP_CONNECTIONS, HF_HTTP_BYTES };

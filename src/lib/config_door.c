@@ -342,6 +342,7 @@ struct hf_access *hf_door_access(const struct hf_config *config)
 {
     const struct hf_serve_config *serve = &config->serve;
     struct hf_access *access = hf_access_new(serve->hosts, serve->origins);
+    hf_access_trust(access, serve->trusted_proxies);
     for (size_t i = 0; i < serve->token_count; i++) {
         const struct hf_token_config *token = &serve->tokens[i];
         const char *const *servers = allow_rule(token->servers);

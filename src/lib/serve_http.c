@@ -13,6 +13,7 @@ static struct hf_http_limits limits_for(const struct hf_limits *limits)
     http.body_bytes = limits->max_message_bytes;
     http.unwritten_bytes = limits->max_message_bytes + usual->unwritten_bytes - usual->body_bytes;
     http.held_bytes = limits->max_buffered_bytes;
+    http.shares = limits->shares;
     return http;
 }
 

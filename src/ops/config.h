@@ -58,6 +58,7 @@ struct hf_serve_config { /* the HTTP front */
     struct hf_token_config *tokens;
     size_t token_count;
     char **hosts, **origins; /* NULL-terminated, in lower case */
+    char **trusted_proxies;  /* NULL-terminated addresses and networks */
     uint32_t session_ttl_ms, max_sessions;
 };
 

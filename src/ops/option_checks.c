@@ -2,6 +2,7 @@
 #include "ops/option_checks.h"
 #include "base/fold.h"
 #include "base/url.h"
+#include "io/address.h"
 #include "io/listen.h"
 
 enum { TOKEN_NAME_MAX = 64 };
@@ -132,6 +133,13 @@ bool hf_check_origin(const char *text, struct hf_err *err)
     return (hf_url_read(hf_span_of(text), &url, NULL) && url.rest.n == 0) ||
            hf_fail(err, "an origin looks like https://app.example.com or http://localhost:3000, "
                         "without a path; \"*\" is any");
+}
+
+bool hf_check_network(const char *text, struct hf_err *err)
+{
+    struct hf_network network;
+    return hf_network_read(hf_span_of(text), &network) ||
+           hf_fail(err, "a proxy is an address or a network: 192.0.2.7, 10.0.0.0/8, 2001:db8::/32");
 }
 
 bool hf_check_token_name(const char *text, struct hf_err *err)

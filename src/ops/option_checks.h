@@ -22,8 +22,9 @@ bool hf_check_header_value(const char *text, struct hf_err *err);
 /* ---- the HTTP front ---- */
 
 bool hf_check_listen(const char *text, struct hf_err *err);
-bool hf_check_host(const char *text, struct hf_err *err);   /* host, host:port, or a glob */
-bool hf_check_origin(const char *text, struct hf_err *err); /* scheme://host[:port], or "*" */
+bool hf_check_host(const char *text, struct hf_err *err);    /* host, host:port, or a glob */
+bool hf_check_network(const char *text, struct hf_err *err); /* 192.0.2.7, 10.0.0.0/8 */
+bool hf_check_origin(const char *text, struct hf_err *err);  /* scheme://host[:port], or "*" */
 bool hf_check_token_name(const char *text, struct hf_err *err);
 
 #endif

@@ -224,11 +224,18 @@ static const struct hf_option options[] = {
       .flags = HF_OPTION_EXPANDS | HF_OPTION_LOWER, .check = hf_check_origin, .unit = "origin",
       .help = "web pages that may use serve, beside its own", .commands = FRONT,
       .common = HF_FOR_SERVE },
+    { "trustedProxies", GLOBAL, .type = HF_OPTION_LIST, TOP(char **, serve.trusted_proxies),
+      .initial = "[]", .flags = HF_OPTION_EXPANDS, .check = hf_check_network, .unit = "address",
+      .help = "proxies before serve whose X-Forwarded-For is true", .commands = FRONT },
     { "sessionTtlMs", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.session_ttl_ms), .min = 1,
       .max = MS_MAX, .unit = "ms", .initial = "86400000",
       .help = "an unused session of serve lives this long", .commands = FRONT },
     { "maxSessions", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, serve.max_sessions), .min = 1,
       .max = COUNT_MAX, .unit = "number", .initial = "10000", .help = "sessions of serve at a time",
+      .commands = FRONT },
+
+    { "shares", GLOBAL, .type = HF_OPTION_U32, TOP(uint32_t, limits.shares), .min = 1, .max = 1000,
+      .unit = "number", .initial = "3", .help = "one client may have so many times what is free",
       .commands = FRONT },
 
     { "maxMessageBytes", BYTES(max_message_bytes, 1024, INT64_C(1) << 30), .initial = "67108864",

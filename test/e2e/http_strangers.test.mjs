@@ -1,6 +1,7 @@
 // Attacks by those who may not come in: they hold nothing of ours, and whoever may come in is served meanwhile.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import net from 'node:net';
 import { createHash, randomBytes } from 'node:crypto';
 import { PLAIN_HOLDFAST, textOf, until } from './harness.mjs';
 import { httpServer, rawConnection, serve } from './http_harness.mjs';
@@ -52,3 +53,23 @@ for (const [who, [headers, holdfast, status]] of Object.entries(STRANGERS)) {
     });
   }
 }
+
+test('ten_thousand_silent_connections_and_more_shut_nobody_out', async (t) => {
+  const { server, gateway } = await guarded(t, { tokens: TOKENS });
+  const client = await gateway.join('/mcp/http', { token: secret });
+  const stream = await client.listen();
+  const silent = [];
+  for (let i = 0; i < 10500; i++) {
+    const socket = net.connect({ host: gateway.address, port: gateway.port });
+    socket.on('error', () => {}).on('close', () => { silent.closed = (silent.closed ?? 0) + 1; });
+    silent.push(socket);
+    if (i % 100 === 99) await new Promise((done) => { socket.once('connect', done); });
+  }
+  const late = await gateway.join('/mcp/http', { token: secret });
+  for (let i = 0; i < 20; i++) textOf(await late.call('pay', { key: `k${i}` }));
+  await until(() => silent.closed >= 500, () => `the longest silent to be closed: ${silent.closed}`);
+  assert.equal(stream.isEnded, false, 'a stream is no silent connection');
+  assert.equal(server.effects.length, 20);
+  for (const socket of silent) socket.destroy();
+  await gateway.finish();
+});

@@ -162,7 +162,8 @@ static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
                                 uint64_t max_buffered_bytes, const struct hf_authorizer *authorizer)
 {
     struct front *f = hf_new(struct front);
-    f->w = world_new_with(LIMITS(.max_buffered_bytes = max_buffered_bytes, .park_ms = 0));
+    f->w =
+        world_new_with(LIMITS(.max_buffered_bytes = max_buffered_bytes, .park_ms = 0, .shares = 3));
     f->w->send = send_on;
     f->server = add_server(f->w, "s", default_settings());
     settle(f->w);

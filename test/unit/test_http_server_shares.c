@@ -168,6 +168,26 @@ TEST(one_party_gets_three_quarters_of_the_connections_and_the_next_is_told_429)
     CHECK(here.connections.used == 0 && here.bytes.used == 0);
 }
 
+TEST(silent_connections_of_others_count_as_free)
+{
+    struct world w;
+    REQUIRE(open_sharing(&w, 8, 1 << 24));
+    is_anybody = true;
+    for (int i = 0; i < 8; i++)
+        (void)connected(&w);
+    is_anybody = false;
+    for (unsigned i = 0; i < 6; i++) {
+        struct client *c = client_new(&w);
+        client_send(c, GET("/later"));
+        WAIT(&w, w.asked_count == i + 1);
+    }
+    CHECK(here.connections.used == 6 && hf_http_server_connections(w.server) == 8);
+    struct client *over = client_new(&w);
+    WAIT(&w, client_has(over, "HTTP/1.1 429 "));
+    CHECK(hf_http_server_connections(w.server) == 9); /* with the one that was told so */
+    world_close(&w);
+}
+
 TEST(a_connection_is_counted_for_whoever_its_head_names)
 {
     struct world w;

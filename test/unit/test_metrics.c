@@ -13,8 +13,10 @@ static const char *text_of(struct hf_server_entry *servers, size_t count)
                                              .unaddressed = &unaddressed,
                                              .held_bytes = 11,
                                              .remembered_bytes = 12 };
+    struct hf_tally refusals[] = { { "", { 0 } }, { "a\"b", { [HF_LIMIT_SESSIONS] = 5 } } };
+    const struct hf_tallies tallies = { refusals, 2 };
     const struct hf_http_status http = {
-        .sessions = 1, .connections = 2, .streams = 3, .replay_bytes = 4
+        .sessions = 1, .connections = 2, .streams = 3, .replay_bytes = 4, .tallies = &tallies
     };
     struct hf_buf out;
     hf_buf_init(&out, sizeof text);
@@ -85,4 +87,11 @@ TEST(a_name_is_escaped_and_without_servers_there_is_still_the_process)
     CHECK(has_line(text, "holdfast_connections 2") && has_line(text, "holdfast_streams 3"));
     CHECK(has_line(text, "holdfast_replay_bytes 4") && has_line(text, "holdfast_request_bytes 11"));
     CHECK(has_line(text, "holdfast_client_bytes 12"));
+}
+
+TEST(refusals_are_told_by_token_and_limit_and_only_those_that_happened)
+{
+    const char *text = text_of(NULL, 0);
+    CHECK(has_line(text, "holdfast_refused_total{token=\"a\\\"b\",limit=\"sessions\"} 5"));
+    CHECK(!strstr(text, "limit=\"bytes\"") && !strstr(text, "token=\"\""));
 }

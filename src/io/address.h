@@ -1,0 +1,35 @@
+/*
+ * address.h - addresses of machines and networks, as numbers: "192.0.2.7", "2001:db8::1",
+ * "10.0.0.0/8".
+ *
+ * An IPv4 address is the IPv6 address that stands for it, so that there is one form of each. Looks
+ * nothing up.
+ */
+#ifndef HF_IO_ADDRESS_H
+#define HF_IO_ADDRESS_H
+
+#include <stdint.h>
+#include "base/err.h"
+#include "base/span.h"
+
+enum { HF_ADDRESS_SIZE = 16 };
+
+struct hf_address {
+    uint8_t bytes[HF_ADDRESS_SIZE];
+};
+
+struct hf_network {
+    struct hf_address address;
+    unsigned bits; /* how many of them count */
+};
+
+/* False: it is none. Takes "[::1]:80" and "192.0.2.7:80" too: proxies write ports. */
+HF_MUST_CHECK bool hf_address_read(struct hf_span text, struct hf_address *ret);
+/* An address, or one with "/BITS" behind it. */
+HF_MUST_CHECK bool hf_network_read(struct hf_span text, struct hf_network *ret);
+bool hf_network_has(const struct hf_network *network, const struct hf_address *address);
+bool hf_address_is_loopback(const struct hf_address *address);
+/* Whoever has one address of IPv6 has a whole /64 of them: cut to what tells parties apart. */
+struct hf_address hf_address_of_party(const struct hf_address *address);
+
+#endif
