@@ -13,12 +13,16 @@ static const struct hf_span no_id = { NULL, 0 };
 
 /* ---- answers ---- */
 
-/* What a web page of a good Origin needs to read the answer. `room` is used if there is one. */
+/* What a web page of a good Origin needs to read the answer; others are told nothing. `room` is
+ * used if there is one. */
 static const char *with_origin(const struct hf_exchange *exchange, const char *headers, char *room,
                                size_t size)
 {
-    const struct hf_span origin = hf_http_header(hf_exchange_head(exchange), HF_HTTP_ORIGIN);
-    if (!origin.p || origin.n > ORIGIN_MAX)
+    const struct hf_http_front *front = hf_exchange_owner(exchange);
+    const struct hf_http_head *head = hf_exchange_head(exchange);
+    const struct hf_span origin = hf_http_header(head, HF_HTTP_ORIGIN);
+    if (!origin.p || origin.n > ORIGIN_MAX ||
+        hf_access_place(front->access, hf_http_header(head, HF_HTTP_HOST), origin) != HF_ADMITTED)
         return headers;
     (void)snprintf(room, size,
                    "Access-Control-Allow-Origin: %.*s\r\nVary: Origin\r\n"

@@ -418,6 +418,11 @@ void hf_exchange_set_context(struct hf_exchange *exchange, void *context)
     exchange->context = context;
 }
 
+void *hf_exchange_owner(const struct hf_exchange *exchange)
+{
+    return HF_ITEM(exchange, const struct hf_connection, exchange)->server->context;
+}
+
 void *hf_exchange_context(const struct hf_exchange *exchange)
 {
     return exchange->context;

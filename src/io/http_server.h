@@ -115,6 +115,8 @@ HF_MUST_CHECK enum hf_share_verdict hf_exchange_set_party(struct hf_exchange *ex
 struct hf_http_party *hf_exchange_party(const struct hf_exchange *exchange); /* NULL: nobody's */
 void hf_exchange_set_context(struct hf_exchange *exchange, void *context);
 void *hf_exchange_context(const struct hf_exchange *exchange);
+void *hf_exchange_owner(
+    const struct hf_exchange *exchange); /* what the server's events are given */
 
 /* The whole answer. In `head` it is one without the body: what comes of that is dropped if it is
  * short, else the connection closes behind the answer. `headers` is NULL or lines that each end in

@@ -23,6 +23,7 @@
     X(SSL_CTX_ctrl)                                                                                \
     X(SSL_CTX_free)                                                                                \
     X(SSL_CTX_new)                                                                                 \
+    X(SSL_CTX_set_cipher_list)                                                                     \
     X(SSL_CTX_set_default_passwd_cb)                                                               \
     X(SSL_CTX_set_options)                                                                         \
     X(SSL_CTX_use_PrivateKey_file)                                                                 \
@@ -205,6 +206,10 @@ struct hf_tls_context *hf_tls_context_new(const char *cert, const char *key, str
         return NULL;
     }
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+    /* of 1.2 only what 1.3 has too: keys that are forgotten, and ciphers that prove what came */
+    const bool is_set = openssl.SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1;
+    assert(is_set); /* OpenSSL 3 has them all */
+    (void)is_set;
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_MODE,
                          SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,

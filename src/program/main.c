@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include "command.h"
 
@@ -67,8 +69,21 @@ static void fill_missing_descriptors(void)
         }
 }
 
+/* Our memory holds the tokens and headers of every server: no other process of this user may read
+ * it, and it goes into no core dump. What we start is not affected: executing a program undoes it.
+ * Not with a sanitizer, since the one for leaks attaches to its own process; and not if somebody
+ * wants to debug us. */
+static void keep_memory_private(void)
+{
+#ifndef HF_SANITIZED
+    if (!getenv("HOLDFAST_DUMPABLE"))
+        (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    keep_memory_private();
     fill_missing_descriptors();
     if (argc < 2) {
         print_overview(stderr);

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
+import os from 'node:os';
 import path from 'node:path';
-import { HOLDFAST, Holdfast, Server, assertOurError, command, lines, run, scratch, stdioReady, textOf, until } from './harness.mjs';
+import { spawn } from 'node:child_process';
+import { HOLDFAST, Holdfast, PLAIN_HOLDFAST, Server, assertOurError, command, lines, run, scratch, stdioReady, textOf, until } from './harness.mjs';
 import { Gateway, bridge, httpServer, serve, writeConfig } from './http_harness.mjs';
 
 const token = (name, more = {}) => {
@@ -303,4 +305,30 @@ test('without_a_place_for_it_no_log_is_kept_and_that_is_said_once', async (t) =>
   assert.equal(nowhere.countStderr('no log is kept in a file: there is no HOME to keep anything in; --state-dir DIRECTORY'), 1, nowhere.stderr);
   const refused = await quietly(t, ['--state-dir', '/proc/none']);
   assert.equal(refused.countStderr('no log is kept in a file: the state directory cannot be made: "/proc/none"'), 1, refused.stderr);
+});
+
+// ---- the program itself ----
+
+// As a user who is not root: to root everything in /proc is readable anyway.
+test('other_processes_of_the_same_user_cannot_read_its_memory_but_its_servers_are_as_ever', async (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'holdfast-'));
+  const program = path.join(dir, 'holdfast');
+  t.after(() => fs.rmSync(dir, { recursive: true }));
+  fs.copyFileSync(PLAIN_HOLDFAST, program);
+  fs.chmodSync(dir, 0o755);
+  fs.chmodSync(program, 0o755);
+  const uid = process.getuid() || 65534;
+  const ownerOf = (pid) => fs.statSync(`/proc/${pid}/environ`).uid;
+  const child = (env) => {
+    const hf = spawn(program, ['run', '--', 'sh', '-c', 'echo $$ >&2; exec cat'], { cwd: dir, uid, gid: uid, env: { PATH: process.env.PATH, HOME: dir, ...env } });
+    let stderr = '';
+    hf.stderr.on('data', (chunk) => { stderr += chunk; });
+    t.after(() => hf.kill('SIGKILL'));
+    return until(() => stderr.match(/stderr: (\d+)/), () => `the server to start: ${stderr}`).then((hit) => ({ hf, server: Number(hit[1]) }));
+  };
+  const { hf, server } = await child({});
+  assert.equal(ownerOf(hf.pid), 0, 'nobody but root may look into it');
+  assert.equal(ownerOf(server), uid, 'its server is like any other process');
+  const debugged = await child({ HOLDFAST_DUMPABLE: '1' });
+  assert.equal(ownerOf(debugged.hf.pid), uid);
 });

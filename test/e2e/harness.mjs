@@ -353,7 +353,8 @@ export function assertOurError(answer, code, expected = {}, { serverless = false
 
 /** Environment of every holdfast here: its state stays in the scratch directory. */
 export function environment(dir, extra) {
-  return { ...process.env, HOLDFAST_STATE_DIR: path.join(dir, 'state'), ...extra };
+  // dumpable, or only root could count its descriptors
+  return { ...process.env, HOLDFAST_STATE_DIR: path.join(dir, 'state'), HOLDFAST_DUMPABLE: '1', ...extra };
 }
 
 export class Holdfast extends Peer {

@@ -129,3 +129,35 @@ TEST(a_front_may_end_while_requests_wait)
     struct front *f = front_asking(HF_UNDECIDED);
     CHECK(initialize(f, "")->status == 0 && initialize(f, "")->status == 0);
 }
+
+TEST(headers_for_web_pages_go_only_to_origins_that_may_come_in)
+{
+    static const struct {
+        const char *method, *path;
+        int status;
+    } rows[] = {
+        { "GET", "/healthz", 200 },  { "GET", "/readyz", 200 },  { "POST", "/healthz", 405 },
+        { "GET", "/nowhere", 404 },  { "PUT", "/metrics", 405 }, { "OPTIONS", "/readyz", 405 },
+        { "GET", "/metrics", 200 },  { "PUT", "/mcp", 405 },     { "GET", "/mcp/s", 405 },
+        { "DELETE", "/mcp/s", 405 },
+    };
+    struct front *f = front_new(1000000, 10);
+    CHECK(hf_http_front_admit(f->http, hf_access_new(NULL, (char *[]) { "https://app.a", NULL })));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct trip *good = ask(f, rows[i].method, rows[i].path,
+                                      "Accept: text/event-stream\r\nOrigin: https://app.a\r\n", "");
+        const struct trip *evil =
+            ask(f, rows[i].method, rows[i].path,
+                "Accept: text/event-stream\r\nOrigin: https://evil.a\r\n", "");
+        const bool is_right =
+            good->status == rows[i].status &&
+            (evil->status == rows[i].status || evil->status == 403) &&
+            hf_span_is(header_of(good, "Access-Control-Allow-Origin"), "https://app.a") &&
+            !strstr(evil->headers, "Access-Control-");
+        if (!is_right)
+            printf("# %s %s: %d and %d\n", rows[i].method, rows[i].path, good->status,
+                   evil->status);
+        CHECK(is_right);
+    }
+    front_end(f);
+}

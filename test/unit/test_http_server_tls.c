@@ -156,6 +156,32 @@ TEST(older_versions_of_tls_are_refused)
     secure_free(s);
 }
 
+TEST(of_tls_1_2_only_suites_with_ephemeral_keys_and_authenticated_ciphers_are_spoken)
+{
+    static const struct {
+        const char *suite;
+        bool is_spoken;
+    } rows[] = {
+        { "ECDHE-ECDSA-AES128-GCM-SHA256", true }, { "ECDHE-ECDSA-AES256-GCM-SHA384", true },
+        { "ECDHE-ECDSA-CHACHA20-POLY1305", true }, { "ECDHE-ECDSA-AES128-SHA256", false },
+        { "ECDHE-ECDSA-AES256-SHA", false },       { "AES128-GCM-SHA256", false },
+        { "DHE-RSA-AES128-GCM-SHA256", false },    { "AES128-SHA", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world w;
+        REQUIRE(has_certificates() && world_open_tls(&w, NULL, CERT, KEY));
+        struct secure *s = secure_new(&w, TLS1_2_VERSION);
+        CHECK(SSL_set_cipher_list(s->ssl, rows[i].suite) == 1);
+        secure_step(s);
+        WAIT(&w, s->plain->is_closed || secure_is_open(s));
+        if (secure_is_open(s) != rows[i].is_spoken)
+            printf("# %s\n", rows[i].suite);
+        CHECK(secure_is_open(s) == rows[i].is_spoken);
+        world_close(&w);
+        secure_free(s);
+    }
+}
+
 TEST(bytes_that_come_one_by_one_make_the_same_request)
 {
     struct world w;
