@@ -87,6 +87,7 @@ void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed)
 void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission)
 {
     const int status = hf_admission_status(admission);
+    hf_http_tell_refusal(exchange, admission);
     char challenge[120], room[HEADERS_SIZE];
     (void)snprintf(challenge, sizeof challenge, "WWW-Authenticate: Bearer realm=\"holdfast\"%s\r\n",
                    admission == HF_WRONG_TOKEN ? ", error=\"invalid_token\"" : "");
@@ -169,45 +170,6 @@ static void on_refused(void *context, struct hf_http_party *party, enum hf_http_
                           limit == HF_HTTP_BYTES ? HF_LIMIT_BYTES : HF_LIMIT_CONNECTIONS);
 }
 
-void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
-                           enum hf_front_limit limit)
-{
-    const char *token = party ? hf_party_token(party) : NULL;
-    struct hf_tally *tally = front->tallies.list;
-    for (size_t i = 1; token && i < front->tallies.count; i++)
-        if (!strcmp(front->tallies.list[i].token, token))
-            tally = &front->tallies.list[i];
-    tally->refused[limit]++;
-}
-
-static void free_tallies(struct hf_tallies *tallies)
-{
-    for (size_t i = 0; i < tallies->count; i++)
-        hf_free(tallies->list[i].token);
-    hf_free(tallies->list);
-}
-
-static void add_tally(struct hf_tallies *tallies, const struct hf_tallies *before, const char *name)
-{
-    tallies->list = hf_realloc(tallies->list, (tallies->count + 1) * sizeof *tallies->list);
-    struct hf_tally *tally = &tallies->list[tallies->count++];
-    *tally = (struct hf_tally) { .token = hf_strdup(name) };
-    for (size_t i = 0; i < before->count; i++)
-        if (!strcmp(before->list[i].token, name))
-            memcpy(tally->refused, before->list[i].refused, sizeof tally->refused);
-}
-
-/* Of a token that is still there the count goes on. */
-static void renew_tallies(struct hf_http_front *front)
-{
-    struct hf_tallies fresh = { 0 };
-    add_tally(&fresh, &front->tallies, "");
-    for (const struct hf_token *token = NULL; (token = hf_access_next_token(front->access, token));)
-        add_tally(&fresh, &front->tallies, token->name);
-    free_tallies(&front->tallies);
-    front->tallies = fresh;
-}
-
 static void on_gone(void *context, struct hf_exchange *exchange)
 {
     struct hf_holder *holder = hf_exchange_context(exchange);
@@ -229,10 +191,12 @@ static void on_alarm(void *context)
     const uint64_t now_ms = hf_shell_now(front->shell);
     hf_feeds_tick(front, now_ms);
     hf_http_sessions_expire(front, now_ms);
+    hf_http_tell_left_out(front, now_ms);
     hf_shell_pump(front->shell);
-    const uint64_t next_ms = hf_feeds_next_ms(front);
-    if (next_ms)
-        hf_http_wake(front, next_ms);
+    const uint64_t nexts_ms[] = { hf_feeds_next_ms(front), hf_refusals_next_ms(&front->refusals) };
+    for (int i = 0; i < 2; i++)
+        if (nexts_ms[i])
+            hf_http_wake(front, nexts_ms[i]);
     if (!hf_list_empty(&front->seats.by_use)) {
         const struct hf_seat *oldest = HF_ITEM(front->seats.by_use.next, struct hf_seat, link);
         hf_http_wake(front, oldest->used_ms + front->session_ttl_ms);
@@ -245,7 +209,7 @@ static void take_access(struct hf_http_front *front, struct hf_access *access)
 {
     front->access = access;
     hf_access_set_url(access, hf_http_server_url(front->server));
-    renew_tallies(front);
+    hf_tallies_renew(front);
 }
 
 struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
@@ -283,6 +247,7 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     hf_link_init(&front->modern);
     hf_link_init(&front->held);
     front->authorizer = spec->authorizer;
+    front->log = spec->log;
     hf_alarm_init(&front->alarm, shell->loop, on_alarm, front);
     take_access(front, access);
     return front;
@@ -301,7 +266,7 @@ void hf_http_front_free(struct hf_http_front *front)
         hf_free(front->feeds[i]);
     hf_free(front->feeds);
     hf_parties_done(&front->parties);
-    free_tallies(&front->tallies);
+    hf_tallies_free(&front->tallies);
     hf_access_free(front->access);
     hf_free(front);
 }

@@ -22,8 +22,15 @@ struct hf_authorizer {
     void *context;
 };
 
+/* Where lines about whom the front refused go. */
+struct hf_front_log {
+    void (*warn)(void *context, struct hf_span text);
+    void *context;
+};
+
 struct hf_http_front_spec {
     struct hf_http_spec http;
+    struct hf_front_log log;                /* `warn` NULL: nowhere */
     const struct hf_authorizer *authorizer; /* NULL: nobody; has to outlive the front */
     const struct hf_limits *limits;
     uint32_t session_ttl_ms, max_sessions;

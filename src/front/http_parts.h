@@ -101,6 +101,8 @@ struct hf_http_front {
     size_t array_bytes;         /* of answers that wait for the rest of their batch */
     struct hf_parties parties;
     struct hf_tallies tallies;
+    struct hf_refusals refusals;
+    struct hf_front_log log;
     const struct hf_authorizer *authorizer; /* NULL: nobody */
     struct hf_link held;                    /* requests that wait for its decision */
     uint64_t last_ticket;
@@ -130,9 +132,16 @@ void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission
 void hf_http_answer_preflight(struct hf_exchange *exchange);
 void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later than that */
 
-/* Somebody was refused for a limit. */
+/* ---- telling.c ---- */
+
+/* Somebody may not come in. */
+void hf_http_tell_refusal(const struct hf_exchange *exchange, enum hf_admission admission);
+/* Somebody was refused for a limit; `party` may be NULL. */
 void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
                            enum hf_front_limit limit);
+void hf_http_tell_left_out(struct hf_http_front *front, uint64_t now_ms);
+void hf_tallies_renew(struct hf_http_front *front); /* other tokens */
+void hf_tallies_free(struct hf_tallies *tallies);
 
 /* ---- admission.c ---- */
 

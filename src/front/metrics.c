@@ -206,6 +206,14 @@ static void add_process(struct hf_buf *out, const struct hf_engine_status *engin
             http->replay_bytes);
 }
 
+static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusals)
+{
+    begin(out, "turned_away_total", "counter", "HTTP requests that might not come in, by reason.");
+    for (enum hf_refusal kind = 0; kind < HF_REFUSED_LIMIT; kind++)
+        hf_buf_printf(out, "holdfast_turned_away_total{reason=\"%s\"} %llu\n",
+                      hf_refusal_name(kind), (unsigned long long)refusals->kinds[kind].count);
+}
+
 /* Only those that happened: with many tokens most never do. */
 static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
 {
@@ -234,5 +242,6 @@ void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
     add_calls(out, engine);
     add_times(out, engine);
     add_process(out, engine, http);
+    add_turned_away(out, http->refusals);
     add_refusals(out, http->tallies);
 }

@@ -57,6 +57,7 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
         .streams = open_streams(front),
         .replay_bytes = front->kept_bytes.used,
         .tallies = &front->tallies,
+        .refusals = &front->refusals,
     };
     struct hf_engine_status engine;
     struct hf_buf out;

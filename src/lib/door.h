@@ -17,6 +17,7 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
 void hf_door_spec_done(struct hf_spec_room *room);
 
 struct hf_shell *hf_door_shell(struct hf *hf);
+void hf_door_refused(void *hf, struct hf_span text); /* told to the log */
 void hf_door_take_front(struct hf *hf, struct hf_http_front *front);
 
 /* Who may come in over HTTP; the caller owns it. Where holdfast listens is still to be set. */

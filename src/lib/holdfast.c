@@ -499,6 +499,13 @@ struct hf_shell *hf_door_shell(struct hf *hf)
     return &hf->shell;
 }
 
+void hf_door_refused(void *hf, struct hf_span text)
+{
+    hf_log_door_write(&((struct hf *)hf)->log, &(struct hf_log_entry) { .level = HF_LOG_WARN,
+                                                                        .event = HF_SPAN("refused"),
+                                                                        .sentence = text });
+}
+
 void hf_door_take_front(struct hf *hf, struct hf_http_front *front)
 {
     assert(!hf->http_front);

@@ -32,6 +32,7 @@ bool hf_serve_http(struct hf *hf, const struct hf_config *config, char url[HF_ER
                   .cert = serve->tls_cert,
                   .key = serve->tls_key,
                   .limits = limits_for(&config->limits) },
+        .log = { hf_door_refused, hf },
         .limits = &config->limits,
         .session_ttl_ms = serve->session_ttl_ms,
         .max_sessions = serve->max_sessions,

@@ -147,6 +147,13 @@ static void turn(struct front *f)
     }
 }
 
+static void take_log(void *context, struct hf_span text)
+{
+    struct front *f = context;
+    const size_t n = strlen(f->log);
+    (void)snprintf(f->log + n, sizeof f->log - n, "%.*s\n", HF_FMT(text));
+}
+
 static struct hf_now world_time(void *context)
 {
     const struct world *w = context;
@@ -177,6 +184,7 @@ static struct front *front_made(uint32_t session_ttl_ms, uint32_t max_sessions,
     struct hf_http_limits limits = hf_http_limits_default;
     limits.body_bytes = limits.unwritten_bytes = limits.held_bytes = OUT_MAX;
     const struct hf_http_front_spec spec = { .http = { .listen = "127.0.0.1:0", .limits = limits },
+                                             .log = { take_log, f },
                                              .limits = &f->w->limits,
                                              .authorizer = authorizer,
                                              .session_ttl_ms = session_ttl_ms,

@@ -35,6 +35,7 @@ struct front {
     struct trip *trips[TRIPS_MAX];
     size_t trip_count;
     bool is_pumping;
+    char log[4096]; /* what the front said of those it refused, one line each */
 };
 
 struct front *front_new(uint32_t session_ttl_ms, uint32_t max_sessions);

@@ -15,9 +15,14 @@ static const char *text_of(struct hf_server_entry *servers, size_t count)
                                              .remembered_bytes = 12 };
     struct hf_tally refusals[] = { { "", { 0 } }, { "a\"b", { [HF_LIMIT_SESSIONS] = 5 } } };
     const struct hf_tallies tallies = { refusals, 2 };
-    const struct hf_http_status http = {
-        .sessions = 1, .connections = 2, .streams = 3, .replay_bytes = 4, .tallies = &tallies
-    };
+    const struct hf_refusals turned_away = { .kinds = {
+                                                 [HF_REFUSED_WRONG_TOKEN] = { .count = 6 } } };
+    const struct hf_http_status http = { .sessions = 1,
+                                         .connections = 2,
+                                         .streams = 3,
+                                         .replay_bytes = 4,
+                                         .tallies = &tallies,
+                                         .refusals = &turned_away };
     struct hf_buf out;
     hf_buf_init(&out, sizeof text);
     hf_metrics_write(&out, &engine, &http);
@@ -93,5 +98,7 @@ TEST(refusals_are_told_by_token_and_limit_and_only_those_that_happened)
 {
     const char *text = text_of(NULL, 0);
     CHECK(has_line(text, "holdfast_refused_total{token=\"a\\\"b\",limit=\"sessions\"} 5"));
+    CHECK(has_line(text, "holdfast_turned_away_total{reason=\"wrong_token\"} 6"));
+    CHECK(has_line(text, "holdfast_turned_away_total{reason=\"host\"} 0"));
     CHECK(!strstr(text, "limit=\"bytes\"") && !strstr(text, "token=\"\""));
 }
