@@ -174,7 +174,7 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now);
 struct hf_server_status {
     const char *name;
     enum hf_slot_state state;
-    bool wanted;
+    bool wanted, is_lazy, is_required;
     uint64_t generation; /* of the current runtime; 0: none yet */
     const char *last_reason, *last_stderr;
     uint32_t in_flight, waiting, failures_k, streak;

@@ -6,6 +6,7 @@
 #include "base/hex.h"
 #include "front/http_parts.h"
 #include "front/metrics.h"
+#include "front/ready.h"
 
 enum {
     NAME_MAX_BYTES = 256,
@@ -31,12 +32,31 @@ static void say_healthy(struct hf_http_front *front, const struct hf_visitor *vi
     say_word(exchange, 200, "ok\n");
 }
 
+static bool is_shown(const void *context, const char *server)
+{
+    const struct hf_token *token = context;
+    return !token || hf_policy_allows_server(token->policy, server);
+}
+
+/* Names of servers are for those who may use them. */
 static void say_ready(struct hf_http_front *front, const struct hf_visitor *visitor,
                       struct hf_exchange *exchange)
 {
+    const struct hf_token *token;
+    const bool may_come_in =
+        hf_access_decide(front->access, hf_exchange_head(exchange), &token) == HF_ADMITTED;
+    struct hf_engine_status engine;
+    struct hf_buf out;
     (void)visitor;
-    say_word(exchange, front->is_stopping ? 503 : 200,
-             front->is_stopping ? "stopping\n" : "ready\n");
+    hf_engine_status(front->shell->engine, &engine);
+    hf_buf_init(&out, metrics_max);
+    const bool is_ready =
+        hf_ready_write(&out, &engine, front->is_stopping, may_come_in ? is_shown : NULL, token);
+    const struct hf_span text = hf_buf_span(&out);
+    hf_http_answer(exchange, is_ready ? 200 : 503, "Cache-Control: no-store\r\n", "text/plain",
+                   &text, 1);
+    hf_buf_done(&out);
+    hf_engine_status_done(&engine);
 }
 
 static uint64_t open_streams(const struct hf_http_front *front)

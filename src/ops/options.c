@@ -108,6 +108,8 @@ static const struct hf_option options[] = {
     { "start", ANYWHERE, SERVER(bool, settings.lazy), CHOICES("eager", "lazy"),
       .initial = "\"eager\"", .help = "at once, or at the first call",
       .common = HF_FOR_STDIO | HF_FOR_SERVE },
+    { "required", SWITCH(required), .initial = "false",
+      .help = "without it /readyz of serve says 503", .commands = FRONT },
     { "idleMs", MS(idle_ms, 0), .initial = "0",
       .help = "stopped after this long without use; 0 = never", .common = HF_FOR_STDIO },
     { "waitMs", MS(wait_ms, 0), .initial = "45000",

@@ -93,6 +93,8 @@ void hf_server_status(const struct hf_server *server, struct hf_server_status *r
                  : server->wanted ? HF_SLOT_DISCONNECTED
                                   : HF_SLOT_DISABLED,
         .wanted = server->wanted,
+        .is_lazy = server->settings.lazy,
+        .is_required = server->settings.required,
         .generation = current ? current->generation : server->generation,
         .last_reason = server->reason,
         .last_stderr = server->last_stderr,
