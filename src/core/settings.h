@@ -49,7 +49,7 @@ struct hf_liveness_settings {
 
 struct hf_settings { /* of one server */
     bool lazy;
-    bool required; /* without it nobody should send us requests */
+    bool required;    /* without it nobody should send us requests */
     uint32_t idle_ms; /* 0: never stopped for idleness */
     uint32_t wait_ms, call_timeout_ms, call_timeout_max_ms;
     uint32_t start_timeout_ms, list_wait_ms, relist_ms;

@@ -111,9 +111,9 @@ static struct hf_party *party_of(struct hf_http_front *front, const struct hf_vi
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct hf_span id = hf_http_header(head, HF_HTTP_MCP_SESSION_ID);
-    const struct hf_http_session *session =
-        id.p ? hf_http_session_look_up(front, visitor, id) : NULL;
+    struct hf_http_session *session = id.p ? hf_http_session_look_up(front, visitor, id) : NULL;
     struct hf_address address;
+    front->judged.session = session;
     if (session)
         return hf_party_ref(session->party);
     if (visitor->token)

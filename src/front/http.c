@@ -208,6 +208,7 @@ static void on_alarm(void *context)
 static void take_access(struct hf_http_front *front, struct hf_access *access)
 {
     front->access = access;
+    front->judged.exchange = NULL; /* what it was let in by is gone */
     hf_access_set_url(access, hf_http_server_url(front->server));
     hf_tallies_renew(front);
 }

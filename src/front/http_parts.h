@@ -82,6 +82,24 @@ struct hf_http_session {
     struct hf_feed *standalone; /* NULL: never needed */
 };
 
+enum { HF_DOOR_MAX = 256 }; /* the name of a server in a path, with its NUL */
+
+/* Who a request comes from and which door it came to: decided before anything else. */
+struct hf_visitor {
+    const struct hf_token *token; /* NULL: none is needed */
+    struct hf_span door;          /* name of a server, there or not; p NULL: all of them */
+};
+
+/* The last request that was let in by its head. Its body is mostly there already: then all of this
+ * need not be found out again. */
+struct hf_judged {
+    const struct hf_exchange *exchange; /* NULL: nothing is known */
+    const struct hf_route *route;
+    struct hf_visitor visitor;
+    char door[HF_DOOR_MAX];
+    struct hf_http_session *session; /* the one it names; NULL: not known */
+};
+
 struct hf_http_front {
     struct hf_shell *shell;
     struct hf_http_server *server;
@@ -105,15 +123,10 @@ struct hf_http_front {
     struct hf_front_log log;
     const struct hf_authorizer *authorizer; /* NULL: nobody */
     struct hf_link held;                    /* requests that wait for its decision */
+    struct hf_judged judged;
     uint64_t last_ticket;
     uint64_t taking; /* the `via` whose message is being taken */
     bool is_stopping;
-};
-
-/* Who a request comes from and which door it came to: decided before anything else. */
-struct hf_visitor {
-    const struct hf_token *token; /* NULL: none is needed */
-    struct hf_span door;          /* name of a server, there or not; p NULL: all of them */
 };
 
 /* ---- http.c ---- */

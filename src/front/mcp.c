@@ -107,7 +107,12 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
                                              struct hf_exchange *exchange)
 {
     const struct hf_span id = hf_http_header(hf_exchange_head(exchange), HF_HTTP_MCP_SESSION_ID);
-    struct hf_http_session *session = id.p ? hf_http_session_find(front, visitor, id, false) : NULL;
+    struct hf_http_session *session =
+        front->judged.exchange == exchange ? front->judged.session : NULL;
+    if (session && !session->is_sse)
+        hf_http_session_touch(session);
+    else
+        session = id.p ? hf_http_session_find(front, visitor, id, false) : NULL;
     if (!id.p)
         hf_http_refuse(exchange, 400, no_id, -32000,
                        "Bad Request: one Mcp-Session-Id header is required");

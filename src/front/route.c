@@ -8,10 +8,7 @@
 #include "front/metrics.h"
 #include "front/ready.h"
 
-enum {
-    NAME_MAX_BYTES = 256,
-    UNWANTED_MAX = 16 * 1024, /* of a body where none is of use */
-};
+enum { UNWANTED_MAX = 16 * 1024 }; /* of a body where none is of use */
 
 static const size_t metrics_max = (size_t)256 << 20; /* far above what any config makes of it */
 static const struct hf_span no_id = { NULL, 0 };
@@ -100,7 +97,7 @@ enum who {
     CLIENTS,  /* whoever front/access.h lets in; behind the path a server may be named */
 };
 
-struct route {
+struct hf_route {
     struct hf_span path;
     struct hf_span method; /* p NULL: every other one */
     enum who who;
@@ -122,7 +119,7 @@ static bool takes_any(struct hf_exchange *exchange)
 }
 
 /* Rows of one path stand together, and have the same text. */
-static const struct route routes[] = {
+static const struct hf_route routes[] = {
     { TEXT(mcp), TEXT("GET"), CLIENTS, hf_mcp_get, NULL },
     { TEXT(mcp), TEXT("POST"), CLIENTS, hf_mcp_post, hf_mcp_takes },
     { TEXT(mcp), TEXT("DELETE"), CLIENTS, hf_mcp_delete, NULL },
@@ -134,12 +131,12 @@ static const struct route routes[] = {
     { TEXT(metrics), TEXT("GET"), WATCHERS, say_metrics, NULL },
 };
 #undef TEXT
-static const struct route *const routes_end = routes + sizeof routes / sizeof *routes;
+static const struct hf_route *const routes_end = routes + sizeof routes / sizeof *routes;
 
 /* The first row of that path, or NULL. `ret_name` is what follows behind a path for clients. */
-static const struct route *find_path(struct hf_span path, struct hf_span *ret_name)
+static const struct hf_route *find_path(struct hf_span path, struct hf_span *ret_name)
 {
-    for (const struct route *route = routes; route < routes_end; route++) {
+    for (const struct hf_route *route = routes; route < routes_end; route++) {
         if (!hf_span_starts(path, route->path))
             continue;
         *ret_name = hf_span_from(path, route->path.n);
@@ -149,24 +146,24 @@ static const struct route *find_path(struct hf_span path, struct hf_span *ret_na
     return NULL;
 }
 
-static bool is_of_path(const struct route *route, const struct route *first)
+static bool is_of_path(const struct hf_route *route, const struct hf_route *first)
 {
     return route < routes_end && route->path.p == first->path.p;
 }
 
-static const struct route *find_method(const struct route *first, struct hf_span method)
+static const struct hf_route *find_method(const struct hf_route *first, struct hf_span method)
 {
-    const struct route *route = first;
+    const struct hf_route *route = first;
     while (is_of_path(route, first) && route->method.p && !hf_span_eq(method, route->method))
         route++;
     return is_of_path(route, first) ? route : NULL;
 }
 
-static void refuse_method(const struct route *first, struct hf_exchange *exchange)
+static void refuse_method(const struct hf_route *first, struct hf_exchange *exchange)
 {
     char allowed[64] = "";
     size_t n = 0;
-    for (const struct route *route = first; is_of_path(route, first); route++)
+    for (const struct hf_route *route = first; is_of_path(route, first); route++)
         n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%.*s", n ? ", " : "",
                               HF_FMT(route->method));
     hf_http_refuse_method(exchange, allowed);
@@ -175,7 +172,7 @@ static void refuse_method(const struct route *first, struct hf_exchange *exchang
 /* ---- the way in ---- */
 
 /* A name as a path has it, with %20 for a space. False: it cannot be one. */
-static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_span *ret)
+static bool name_of(struct hf_span raw, char room[HF_DOOR_MAX], struct hf_span *ret)
 {
     size_t n = 0;
     for (size_t i = 0; i < raw.n; i++) {
@@ -186,7 +183,7 @@ static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_spa
                 return false;
             i += 2;
         }
-        if (n + 1 == NAME_MAX_BYTES || c == '\0')
+        if (n + 1 == HF_DOOR_MAX || c == '\0')
             return false;
         room[n++] = (char)c;
     }
@@ -197,7 +194,7 @@ static bool name_of(struct hf_span raw, char room[NAME_MAX_BYTES], struct hf_spa
 
 /* The server that a client names behind the path, if any. False: it was refused. */
 static bool take_name(struct hf_visitor *visitor, struct hf_exchange *exchange, struct hf_span name,
-                      char room[NAME_MAX_BYTES])
+                      char room[HF_DOOR_MAX])
 {
     if (!name.n)
         return true;
@@ -213,13 +210,13 @@ static bool take_name(struct hf_visitor *visitor, struct hf_exchange *exchange, 
 }
 
 /* Who is answered by whom, or NULL: the exchange was answered or has to wait. */
-static const struct route *admit(struct hf_http_front *front, struct hf_exchange *exchange,
-                                 bool is_authorized, struct hf_visitor *visitor,
-                                 char room[NAME_MAX_BYTES])
+static const struct hf_route *admit(struct hf_http_front *front, struct hf_exchange *exchange,
+                                    bool is_authorized, struct hf_visitor *visitor,
+                                    char room[HF_DOOR_MAX])
 {
     const struct hf_http_request *request = hf_exchange_request(exchange);
     struct hf_span name;
-    const struct route *first = find_path(request->path, &name);
+    const struct hf_route *first = find_path(request->path, &name);
     if (!first) {
         hf_http_refuse(exchange, 404, no_id, -32000,
                        "Nothing is here; /mcp serves all servers and /mcp/NAME one of them");
@@ -229,7 +226,7 @@ static const struct route *admit(struct hf_http_front *front, struct hf_exchange
         (!hf_admission_of_client(front, exchange, is_authorized, &visitor->token) ||
          !take_name(visitor, exchange, name, room)))
         return NULL;
-    const struct route *route = find_method(first, request->method);
+    const struct hf_route *route = find_method(first, request->method);
     if (!route)
         refuse_method(first, exchange);
     else if (route->who == WATCHERS && !hf_admission_of_watcher(front, exchange, is_authorized))
@@ -239,20 +236,32 @@ static const struct route *admit(struct hf_http_front *front, struct hf_exchange
 
 void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized)
 {
-    struct hf_visitor visitor = { 0 };
-    char room[NAME_MAX_BYTES];
-    const struct route *route = admit(front, exchange, is_authorized, &visitor, room);
-    if (route && route->who == CLIENTS && !hf_admission_of_party(front, &visitor, exchange))
+    struct hf_judged *judged = &front->judged;
+    judged->exchange = NULL;
+    judged->session = NULL;
+    judged->visitor = (struct hf_visitor) { 0 };
+    judged->route = admit(front, exchange, is_authorized, &judged->visitor, judged->door);
+    if (!judged->route || (judged->route->who == CLIENTS &&
+                           !hf_admission_of_party(front, &judged->visitor, exchange)))
         return;
-    if (route && (!route->takes || route->takes(exchange)))
-        hf_exchange_take_body(exchange, route->takes ? SIZE_MAX : UNWANTED_MAX);
+    const bool takes_body = judged->route->takes != NULL;
+    if (takes_body && !judged->route->takes(exchange))
+        return;
+    judged->exchange = exchange;
+    hf_exchange_take_body(exchange, takes_body ? SIZE_MAX : UNWANTED_MAX);
 }
 
 void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange)
 {
+    struct hf_judged *judged = &front->judged;
+    if (judged->exchange == exchange) {
+        judged->route->handler(front, &judged->visitor, exchange);
+        judged->exchange = NULL;
+        return;
+    }
     struct hf_visitor visitor = { 0 };
-    char room[NAME_MAX_BYTES];
-    const struct route *route = admit(front, exchange, true, &visitor, room);
+    char room[HF_DOOR_MAX];
+    const struct hf_route *route = admit(front, exchange, true, &visitor, room);
     if (route)
         route->handler(front, &visitor, exchange);
 }

@@ -260,6 +260,8 @@ void hf_http_session_close(struct hf_http_session *session)
         drop_feed(session->standalone);
     hf_seats_remove(&front->seats, &session->seat);
     stop_counting(session);
+    if (front->judged.session == session)
+        front->judged.session = NULL;
     hf_unlink(&session->in_modern);
     hf_free(session->door);
     session->door = NULL;

@@ -27,6 +27,8 @@ void hf_connection_account(struct hf_connection *connection)
 {
     const size_t body = connection->request ? connection->request->body.cap : 0;
     const size_t held = body + connection->in.cap + connection->channel.out.cap;
+    if (held == connection->held)
+        return;
     struct hf_bound *all = &connection->server->bytes;
     struct hf_share *share = connection->party ? &connection->party->bytes : NULL;
     if (held > connection->held)

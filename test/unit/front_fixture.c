@@ -269,6 +269,18 @@ void front_set_room(struct front *f, size_t bytes)
 struct trip *ask(struct front *f, const char *method, const char *path, const char *headers,
                  const char *body)
 {
+    return ask_begin(f, method, path, headers, body, strlen(body));
+}
+
+void ask_more(struct front *f, struct trip *trip, const char *body)
+{
+    hf_buf_add_str(&trip->unsent, body);
+    turn(f);
+}
+
+struct trip *ask_begin(struct front *f, const char *method, const char *path, const char *headers,
+                       const char *body, size_t length)
+{
     struct trip *trip = hf_new(struct trip);
     struct sockaddr_storage peer = { 0 };
     struct sockaddr_in *address = (struct sockaddr_in *)(void *)&peer;
@@ -283,8 +295,8 @@ struct trip *ask(struct front *f, const char *method, const char *path, const ch
     hf_buf_init(&trip->out, OUT_MAX);
     hf_chunks_init(&trip->chunks);
     hf_buf_printf(&trip->unsent, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %zu\r\n%s\r\n%s",
-                  method, path, hf_http_front_url(f->http) + strlen("http://"), strlen(body),
-                  headers, body);
+                  method, path, hf_http_front_url(f->http) + strlen("http://"), length, headers,
+                  body);
     address->sin_family = AF_INET;
     address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     hf_connection_open(f->http->server, fds[1], &peer, NULL, 0, NULL);

@@ -52,6 +52,10 @@ void front_set_room(struct front *f, size_t bytes);
 /* Any request; `headers` are lines that end in CRLF. */
 struct trip *ask(struct front *f, const char *method, const char *path, const char *headers,
                  const char *body);
+/* One whose body has `length` bytes, of which `body` is the beginning. */
+struct trip *ask_begin(struct front *f, const char *method, const char *path, const char *headers,
+                       const char *body, size_t length);
+void ask_more(struct front *f, struct trip *trip, const char *body);
 /* With all that a well-behaved client sends; `session` NULL: none. */
 struct trip *post(struct front *f, const char *session, const char *body);
 struct trip *get(struct front *f, const char *session, const char *last_event_id);

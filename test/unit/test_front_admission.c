@@ -194,3 +194,54 @@ TEST(who_is_turned_away_is_one_line_a_second_of_each_kind_and_a_count)
     CHECK(has(x, "holdfast_turned_away_total{reason=\"no_token\"} 2\n"));
     front_end(f);
 }
+
+/* ---- what changes between a head and its body ---- */
+
+#define HELLO                                                                                      \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"                         \
+    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"                                      \
+    "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+
+static struct trip *begin_hello(struct front *f, const char *token)
+{
+    char headers[200];
+    (void)snprintf(headers, sizeof headers,
+                   "Content-Type: application/json\r\nAccept: application/json\r\n"
+                   "Authorization: Bearer %s\r\n",
+                   token);
+    return ask_begin(f, "POST", "/mcp/s", headers, "", strlen(HELLO));
+}
+
+TEST(a_token_that_is_gone_when_the_body_is_whole_does_not_come_in)
+{
+    struct front *f = front_new(1000000, 10);
+    CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("old"))));
+    struct trip *x = begin_hello(f, "old");
+    CHECK(x->status == 0);
+    CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("new"))));
+    ask_more(f, x, HELLO);
+    CHECK(x->status == 401 && !header_of(x, "Mcp-Session-Id").p);
+    CHECK(initialize(f, "Authorization: Bearer new\r\n")->status == 200);
+    front_end(f);
+}
+
+TEST(bodies_that_come_crosswise_belong_to_their_own_heads)
+{
+    struct front *f = front_new(1000000, 10);
+    struct hf_access *access = access_of(HF_SPAN("one"));
+    uint8_t hash[HF_SHA256_SIZE];
+    hf_sha256(HF_SPAN("two"), hash);
+    hf_access_add_token(access, "two", hash, NULL, HF_ERRORS_UNSAID);
+    CHECK(hf_http_front_admit(f->http, access));
+    struct trip *one = begin_hello(f, "one"), *two = begin_hello(f, "two");
+    ask_more(f, one, HELLO);
+    ask_more(f, two, HELLO);
+    CHECK(one->status == 200 && two->status == 200);
+    char headers[200];
+    (void)snprintf(headers, sizeof headers,
+                   "Authorization: Bearer two\r\nAccept: text/event-stream\r\n"
+                   "Mcp-Session-Id: %.*s\r\n",
+                   HF_FMT(header_of(one, "Mcp-Session-Id")));
+    CHECK(ask(f, "GET", "/mcp/s", headers, "")->status == 404); /* it is the other one's */
+    front_end(f);
+}
