@@ -257,6 +257,6 @@ TEST(many_streams_that_nobody_reads_hold_no_more_than_their_partys_share)
         most = most > w.server->bytes.used ? most : w.server->bytes.used;
     }
     printf("# most: %zu of %d, %u were cut off\n", most, BYTES, w.gone);
-    CHECK(w.gone > 0 && most < 2 * BYTES);
+    CHECK(w.gone > 0 && most <= BYTES / 4 * 3);
     world_close(&w);
 }
