@@ -138,6 +138,12 @@ void world_close(struct world *world)
 
 static void end_of_test(void *world)
 {
+    world_end(world);
+}
+
+void world_end(struct world *world)
+{
+    test_has_ended(world);
     world_close(world);
     hf_free(world);
 }

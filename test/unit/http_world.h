@@ -48,6 +48,7 @@ struct client {
 
 /* On loopback, any port; closed with its test. `limits` NULL: the default ones. */
 struct world *world_new(const struct hf_http_limits *limits);
+void world_end(struct world *world); /* of world_new, before its test does */
 /* `limits` NULL: the default ones. Loopback, any port, unless `listen` says something else. */
 bool world_open(struct world *world, const char *listen, const struct hf_http_limits *limits);
 bool world_open_tls(struct world *world, const char *listen, const char *cert, const char *key);

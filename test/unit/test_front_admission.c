@@ -159,40 +159,38 @@ TEST(headers_for_web_pages_go_only_to_origins_that_may_come_in)
                    evil->status);
         CHECK(is_right);
     }
-    front_end(f);
 }
 
 TEST(who_is_turned_away_is_one_line_a_second_of_each_kind_and_a_count)
 {
     struct front *f = front_new(1000000, 10);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("good"))));
-    CHECK(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status == 401);
-    CHECK(!strcmp(f->log, "refused a request from 127.0.0.1: its token is none that we know\n"));
+    CHECK_EQ(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status, 401);
+    CHECK_STR(f->log, "refused a request from 127.0.0.1: its token is none that we know\n");
     f->log[0] = '\0';
     for (int i = 0; i < 5; i++)
-        CHECK(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status == 401);
+        CHECK_EQ(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status, 401);
     CHECK(!*f->log);
-    CHECK(initialize(f, "")->status == 401); /* another kind */
-    CHECK(!strcmp(f->log, "refused a request from 127.0.0.1: it has no token\n"));
+    CHECK_EQ(initialize(f, "")->status, 401); /* another kind */
+    CHECK_STR(f->log, "refused a request from 127.0.0.1: it has no token\n");
     f->log[0] = '\0';
     pass(f, 1000); /* what was left out is told though nobody knocks any more */
-    CHECK(!strcmp(f->log, "refused 5 more requests with a token that we do not know\n"));
+    CHECK_STR(f->log, "refused 5 more requests with a token that we do not know\n");
     f->log[0] = '\0';
     pass(f, 500);
     CHECK(initialize(f, "Authorization: Bearer wrong\r\n")->status == 401 && !*f->log);
     pass(f, 60000);
     f->log[0] = '\0';
-    CHECK(initialize(f, "Origin: https://evil.a\r\n")->status == 403);
+    CHECK_EQ(initialize(f, "Origin: https://evil.a\r\n")->status, 403);
     CHECK(!strcmp(f->log,
                   "refused a request from 127.0.0.1: web pages of \"https://evil.a\" may not "
                   "come in; if they may, add that to holdfast.origins\n"));
     f->log[0] = '\0';
-    CHECK(ask(f, "GET", "/mcp", "X: y\r\n", "")->status == 401);
+    CHECK_EQ(ask(f, "GET", "/mcp", "X: y\r\n", "")->status, 401);
     const struct trip *x = ask(f, "GET", "/metrics", "", "");
     CHECK(has(x, "holdfast_turned_away_total{reason=\"wrong_token\"} 7\n"));
     CHECK(has(x, "holdfast_turned_away_total{reason=\"origin\"} 1\n"));
     CHECK(has(x, "holdfast_turned_away_total{reason=\"no_token\"} 2\n"));
-    front_end(f);
 }
 
 /* ---- what changes between a head and its body ---- */
@@ -217,12 +215,11 @@ TEST(a_token_that_is_gone_when_the_body_is_whole_does_not_come_in)
     struct front *f = front_new(1000000, 10);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("old"))));
     struct trip *x = begin_hello(f, "old");
-    CHECK(x->status == 0);
+    CHECK_EQ(x->status, 0);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("new"))));
     ask_more(f, x, HELLO);
     CHECK(x->status == 401 && !header_of(x, "Mcp-Session-Id").p);
-    CHECK(initialize(f, "Authorization: Bearer new\r\n")->status == 200);
-    front_end(f);
+    CHECK_EQ(initialize(f, "Authorization: Bearer new\r\n")->status, 200);
 }
 
 TEST(bodies_that_come_crosswise_belong_to_their_own_heads)
@@ -242,6 +239,5 @@ TEST(bodies_that_come_crosswise_belong_to_their_own_heads)
                    "Authorization: Bearer two\r\nAccept: text/event-stream\r\n"
                    "Mcp-Session-Id: %.*s\r\n",
                    HF_FMT(header_of(one, "Mcp-Session-Id")));
-    CHECK(ask(f, "GET", "/mcp/s", headers, "")->status == 404); /* it is the other one's */
-    front_end(f);
+    CHECK_EQ(ask(f, "GET", "/mcp/s", headers, "")->status, 404); /* it is the other one's */
 }

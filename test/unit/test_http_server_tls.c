@@ -171,12 +171,12 @@ TEST(of_tls_1_2_only_suites_with_ephemeral_keys_and_authenticated_ciphers_are_sp
         struct world w;
         REQUIRE(has_certificates() && world_open_tls(&w, NULL, CERT, KEY));
         struct secure *s = secure_new(&w, TLS1_2_VERSION);
-        CHECK(SSL_set_cipher_list(s->ssl, rows[i].suite) == 1);
+        CHECK_EQ(SSL_set_cipher_list(s->ssl, rows[i].suite), 1);
         secure_step(s);
         WAIT(&w, s->plain->is_closed || secure_is_open(s));
         if (secure_is_open(s) != rows[i].is_spoken)
             printf("# %s\n", rows[i].suite);
-        CHECK(secure_is_open(s) == rows[i].is_spoken);
+        CHECK_EQ(secure_is_open(s), rows[i].is_spoken);
         world_close(&w);
         secure_free(s);
     }

@@ -103,7 +103,7 @@ TEST(it_is_ready_without_servers_and_says_why_one_is_down)
     failed.now.last_reason = "spawn_failed: \033[2Jno\nsuch";
     engine = (struct hf_engine_status) { .servers = &failed, .server_count = 1 };
     CHECK(!hf_ready_write(&out, &engine, false, all, NULL));
-    CHECK(hf_span_is(hf_buf_span(&out), "not ready: no server was connected yet\n"
-                                        "a: permanently_failed (spawn_failed:  [2Jno such)\n"));
+    CHECK_SPAN(hf_buf_span(&out), "not ready: no server was connected yet\n"
+                                  "a: permanently_failed (spawn_failed:  [2Jno such)\n");
     hf_buf_done(&out);
 }

@@ -53,9 +53,9 @@ TEST(whoever_comes_when_another_has_taken_all_it_may_finds_something)
     struct hf_bound bound = { .limit = 1000, .shares = 3 };
     struct hf_share first = { 0 }, second = { 0 }, third = { 0 };
     take_all(&bound, (struct hf_share *[]) { &first }, 1);
-    CHECK(first.used == 750);
+    CHECK_EQ(first.used, 750);
     take_all(&bound, (struct hf_share *[]) { &second }, 1);
-    CHECK(second.used == 187);
+    CHECK_EQ(second.used, 187);
     take_all(&bound, (struct hf_share *[]) { &third }, 1);
     CHECK(third.used == 47 && bound.used == 984);
     hf_share_give(&bound, &first, 700); /* what it gives back is there for the others */
