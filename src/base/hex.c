@@ -1,31 +1,37 @@
 /* hex.c - see hex.h. */
 #include "base/hex.h"
 
-/* One more than the digit's value, so that 0 says it is none. A table, because ids are random: a
- * branch on each digit would be guessed wrong half of the time. */
+enum { IS_DIGIT = 0x10 };
+
+/* A digit's value, with IS_DIGIT. A table, because ids are random: a branch on each digit would be
+ * guessed wrong half of the time. */
+#define D(value) (IS_DIGIT | (value))
 static const uint8_t values[256] = {
-    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+    ['0'] = D(0),  ['1'] = D(1),  ['2'] = D(2),  ['3'] = D(3),  ['4'] = D(4),  ['5'] = D(5),
+    ['6'] = D(6),  ['7'] = D(7),  ['8'] = D(8),  ['9'] = D(9),  ['a'] = D(10), ['b'] = D(11),
+    ['c'] = D(12), ['d'] = D(13), ['e'] = D(14), ['f'] = D(15), ['A'] = D(10), ['B'] = D(11),
+    ['C'] = D(12), ['D'] = D(13), ['E'] = D(14), ['F'] = D(15),
 };
+#undef D
 
 int hf_hex_digit(char c)
 {
-    return values[(unsigned char)c] - 1;
+    const unsigned value = values[(unsigned char)c];
+    return value ? (int)(value - IS_DIGIT) : -1;
 }
 
 bool hf_hex_read(struct hf_span text, uint8_t *ret_bytes, size_t n)
 {
-    bool is_good = true;
+    unsigned all = IS_DIGIT;
     if (text.n != 2 * n)
         return false;
     for (size_t i = 0; i < n; i++) {
         const unsigned high = values[(unsigned char)text.p[2 * i]];
         const unsigned low = values[(unsigned char)text.p[2 * i + 1]];
-        is_good &= high && low;
-        ret_bytes[i] = (uint8_t)((high - 1) << 4 | (low - 1));
+        all &= high & low;
+        ret_bytes[i] = (uint8_t)(high << 4 | (low & 15));
     }
-    return is_good;
+    return all & IS_DIGIT;
 }
 
 void hf_hex_write(const uint8_t *bytes, size_t n, char *ret_text)

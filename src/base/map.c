@@ -1,6 +1,7 @@
 /* map.c - see map.h. */
 #include "base/map.h"
 #include <assert.h>
+#include <string.h>
 #include "base/mem.h"
 
 /* A table shrinks when an eighth of it is in use. Moving twice as many buckets a step as there are
@@ -31,11 +32,20 @@ static void mix(uint64_t v[4], unsigned rounds)
     }
 }
 
-static uint64_t read_word(const void *bytes, size_t n)
+/* In the machine's own order of bytes: no hash leaves the process. */
+static uint64_t read_word(const void *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, WORD);
+    return word;
+}
+
+/* Of the last bytes, which are less than a word. */
+static uint64_t read_rest(const char *bytes, size_t n)
 {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)((const uint8_t *)bytes)[i] << (8 * i);
+        word |= (uint64_t)(uint8_t)bytes[i] << (8 * i);
     return word;
 }
 
@@ -48,7 +58,7 @@ static void take(uint64_t v[4], uint64_t word)
 
 struct hf_map_key hf_map_key_of(const uint8_t bytes[HF_MAP_KEY_SIZE])
 {
-    return (struct hf_map_key) { { read_word(bytes, WORD), read_word(bytes + WORD, WORD) } };
+    return (struct hf_map_key) { { read_word(bytes), read_word(bytes + WORD) } };
 }
 
 /* The scope is the first word of the message, the name follows. */
@@ -60,9 +70,9 @@ uint64_t hf_map_hash(const struct hf_map *map, uint64_t scope, struct hf_span na
     size_t at = 0;
     take(v, scope);
     for (; name.n - at >= WORD; at += WORD)
-        take(v, read_word(name.p + at, WORD));
+        take(v, read_word(name.p + at));
     const uint64_t length = (uint64_t)(WORD + name.n) << 56;
-    take(v, length | (name.n > at ? read_word(name.p + at, name.n - at) : 0));
+    take(v, length | (name.n > at ? read_rest(name.p + at, name.n - at) : 0));
     v[2] ^= 0xff;
     mix(v, LAST_ROUNDS);
     return v[0] ^ v[1] ^ v[2] ^ v[3];

@@ -16,6 +16,10 @@ struct hf_access {
     bool is_unix, is_tls;
     char *address; /* what we listen on, as a URL has it: "127.0.0.1", "[::1]"; NULL: nothing yet */
     int port;
+    /* The last Host that was found to be ours, as it was written. Clients write theirs in one way,
+     * so that few have to be read. */
+    char known[AUTHORITY_MAX];
+    size_t known_length; /* 0: none yet */
 };
 
 /* ---- lifetime ---- */
@@ -56,6 +60,7 @@ void hf_access_set_url(struct hf_access *access, const char *text)
     struct hf_url url;
     hf_free(access->address);
     access->address = NULL;
+    access->known_length = 0;
     access->is_unix = hf_span_starts(hf_span_of(text), HF_SPAN("unix:"));
     if (access->is_unix || !hf_url_read(hf_span_of(text), &url, NULL))
         return;
@@ -159,13 +164,29 @@ static bool is_good_origin(const struct hf_access *access, const struct place *h
     return !access->is_unix && is_ours(access, &place, usual, false);
 }
 
-enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span host,
+static bool is_known(const struct hf_access *access, struct hf_span host)
+{
+    return host.n > 0 && host.n == access->known_length &&
+           memcmp(host.p, access->known, host.n) == 0;
+}
+
+static void set_known(struct hf_access *access, struct hf_span host)
+{
+    memcpy(access->known, host.p, host.n);
+    access->known_length = host.n;
+}
+
+enum hf_admission hf_access_place(struct hf_access *access, struct hf_span host,
                                   struct hf_span origin)
 {
     struct place place;
+    if (!origin.p && is_known(access, host))
+        return HF_ADMITTED;
     const bool is_host = read_place(host, &place);
     if (!access->is_unix && !(is_host && is_ours(access, &place, access->is_tls ? 443 : 80, true)))
         return HF_BAD_HOST;
+    if (is_host && !access->is_unix)
+        set_known(access, host);
     return !origin.p || is_good_origin(access, is_host ? &place : NULL, origin) ? HF_ADMITTED
                                                                                 : HF_BAD_ORIGIN;
 }
@@ -210,7 +231,7 @@ enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span
     return *ret_token ? HF_ADMITTED : HF_WRONG_TOKEN;
 }
 
-enum hf_admission hf_access_decide(const struct hf_access *access, const struct hf_http_head *head,
+enum hf_admission hf_access_decide(struct hf_access *access, const struct hf_http_head *head,
                                    const struct hf_token **ret_token)
 {
     *ret_token = NULL;
@@ -280,11 +301,12 @@ static void follow(const struct hf_access *access, const struct hf_http_head *he
     }
 }
 
-bool hf_access_address(const struct hf_access *access, struct hf_span peer,
+bool hf_access_address(const struct hf_access *access, const struct hf_address *peer,
                        const struct hf_http_head *head, struct hf_address *ret)
 {
-    if (!hf_address_read(peer, ret))
+    if (!peer)
         return false;
+    *ret = *peer;
     if (is_trusted(access, ret)) {
         if (!head)
             return false;

@@ -56,10 +56,10 @@ void hf_access_free(struct hf_access *access); /* NULL accepted */
 
 /* All three questions; one of their headers that is there twice is refused. The token is NULL if
  * none is needed, or if it is refused; it lives as long as `access`. */
-enum hf_admission hf_access_decide(const struct hf_access *access, const struct hf_http_head *head,
+enum hf_admission hf_access_decide(struct hf_access *access, const struct hf_http_head *head,
                                    const struct hf_token **ret_token);
 /* Without the third. A header that is not there has p == NULL. */
-enum hf_admission hf_access_place(const struct hf_access *access, struct hf_span host,
+enum hf_admission hf_access_place(struct hf_access *access, struct hf_span host,
                                   struct hf_span origin);
 /* Only the third. */
 enum hf_admission hf_access_token(const struct hf_access *access, struct hf_span authorization,
@@ -71,9 +71,10 @@ bool hf_access_needs_token(const struct hf_access *access);
 /* The next one behind it, or the first of all; NULL: there is none. */
 const struct hf_token *hf_access_next_token(const struct hf_access *access,
                                             const struct hf_token *before);
-/* Where a request comes from; `head` NULL: as far as it is known before there is one. False: that
+/* Where a request comes from; `head` NULL: as far as it is known before there is one. `peer`
+ * NULL: a unix socket. False: that
  * tells nobody from others, since it is this machine, a unix socket or a proxy alone. */
-bool hf_access_address(const struct hf_access *access, struct hf_span peer,
+bool hf_access_address(const struct hf_access *access, const struct hf_address *peer,
                        const struct hf_http_head *head, struct hf_address *ret);
 
 /* How a refusal is told: 403 or 401, and a sentence that says what to do. */

@@ -118,7 +118,7 @@ static struct hf_party *party_of(struct hf_http_front *front, const struct hf_vi
         return hf_party_ref(session->party);
     if (visitor->token)
         return hf_party_of_token(&front->parties, visitor->token->hash, visitor->token->name);
-    if (hf_access_address(front->access, hf_exchange_peer(exchange), head, &address))
+    if (hf_access_address(front->access, hf_exchange_address(exchange), head, &address))
         return hf_party_of_address(&front->parties, &address);
     return NULL;
 }

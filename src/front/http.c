@@ -149,7 +149,7 @@ static void on_request(void *context, struct hf_exchange *exchange)
 
 /* ---- parties ---- */
 
-static struct hf_http_party *on_arrived(void *context, struct hf_span peer)
+static struct hf_http_party *on_arrived(void *context, const struct hf_address *peer)
 {
     struct hf_http_front *front = context;
     struct hf_address address;

@@ -2,10 +2,24 @@
 #include "io/address.h"
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { TEXT_MAX = INET6_ADDRSTRLEN, MAPPED_BITS = 96, PREFIX_BYTES = 8 };
 
 static const uint8_t mapped[MAPPED_BITS / 8] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+bool hf_address_of_socket(const struct sockaddr_storage *socket, struct hf_address *ret)
+{
+    if (socket->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const void *)socket;
+        memcpy(ret->bytes, &six->sin6_addr, sizeof ret->bytes);
+    } else if (socket->ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const void *)socket;
+        memcpy(ret->bytes, mapped, sizeof mapped);
+        memcpy(ret->bytes + sizeof mapped, &four->sin_addr, sizeof four->sin_addr);
+    }
+    return socket->ss_family == AF_INET6 || socket->ss_family == AF_INET;
+}
 
 /* Without brackets and a port. */
 static struct hf_span bare(struct hf_span text)

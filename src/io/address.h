@@ -23,6 +23,11 @@ struct hf_network {
     unsigned bits; /* how many of them count */
 };
 
+struct sockaddr_storage;
+
+/* False: the socket has no address (a unix socket). */
+HF_MUST_CHECK bool hf_address_of_socket(const struct sockaddr_storage *socket,
+                                        struct hf_address *ret);
 /* False: it is none. Takes "[::1]:80" and "192.0.2.7:80" too: proxies write ports. */
 HF_MUST_CHECK bool hf_address_read(struct hf_span text, struct hf_address *ret);
 /* An address, or one with "/BITS" behind it. */

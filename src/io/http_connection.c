@@ -308,7 +308,7 @@ static void on_alarm(void *context)
         settle(connection);
 }
 
-void hf_peer_text(const struct sockaddr_storage *peer, char ret_text[HF_PEER_SIZE])
+static void write_peer(const struct sockaddr_storage *peer, char ret_text[HF_PEER_SIZE])
 {
     const struct sockaddr_in *four = (const void *)peer;
     const struct sockaddr_in6 *six = (const void *)peer;
@@ -324,7 +324,8 @@ void hf_connection_open(struct hf_http_server *server, int fd, const struct sock
                         struct hf_http_party *party, int status, const char *why)
 {
     struct hf_connection *connection = hf_new(struct hf_connection);
-    hf_peer_text(peer, connection->peer);
+    write_peer(peer, connection->peer);
+    connection->has_address = hf_address_of_socket(peer, &connection->address);
     connection->server = server;
     connection->party = party;
     connection->is_refused = status != 0;

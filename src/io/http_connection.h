@@ -95,7 +95,8 @@ struct hf_connection {
     struct hf_alarm alarm;
     struct hf_request *request;
     struct hf_exchange exchange;
-    char peer[HF_PEER_SIZE];          /* its address; empty: a unix socket */
+    struct hf_address address;        /* the client's */
+    char peer[HF_PEER_SIZE];          /* the same as text; empty: a unix socket has no address */
     struct hf_buf in;                 /* came while the exchange before it was not over */
     uint64_t read_by_ms, write_by_ms; /* 0: no limit runs */
     size_t held;                      /* its part of the server's */
@@ -103,6 +104,7 @@ struct hf_connection {
     size_t skip;                      /* of a refused body: dropped before the next head */
     int fd;
     enum hf_phase phase;
+    bool has_address; /* no unix socket */
     bool is_silent;   /* it is in the server's `waiting`, and counted so */
     bool is_judging;  /* in JUDGED: inside the callback */
     bool is_let_in;   /* in JUDGED: its body may come */
@@ -116,7 +118,6 @@ struct hf_connection {
     bool is_chunked;  /* the answer */
 };
 
-void hf_peer_text(const struct sockaddr_storage *peer, char ret_text[HF_PEER_SIZE]);
 /* Takes the descriptor and the party, which may be NULL. `status` 0, or a refusal that `why` is the
  * sentence of. */
 void hf_connection_open(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer,

@@ -410,6 +410,13 @@ struct hf_http_party *hf_exchange_party(const struct hf_exchange *exchange)
     return HF_ITEM(exchange, const struct hf_connection, exchange)->party;
 }
 
+const struct hf_address *hf_exchange_address(const struct hf_exchange *exchange)
+{
+    const struct hf_connection *connection =
+        HF_ITEM(exchange, const struct hf_connection, exchange);
+    return connection->has_address ? &connection->address : NULL;
+}
+
 struct hf_span hf_exchange_peer(const struct hf_exchange *exchange)
 {
     return hf_span_of(HF_ITEM(exchange, const struct hf_connection, exchange)->peer);

@@ -213,10 +213,10 @@ static void turn_away(struct hf_http_server *server, int fd, const struct sockad
 static void admit(struct hf_http_server *server, int fd, const struct sockaddr_storage *peer)
 {
     const struct hf_http_events *events = &server->events;
-    char text[HF_PEER_SIZE];
-    hf_peer_text(peer, text);
+    struct hf_address address;
+    const bool has_address = hf_address_of_socket(peer, &address);
     struct hf_http_party *party =
-        events->arrived ? events->arrived(server->context, hf_span_of(text)) : NULL;
+        events->arrived ? events->arrived(server->context, has_address ? &address : NULL) : NULL;
     const enum hf_share_verdict verdict = make_place(server, party);
     if (verdict == HF_SHARE_FITS) {
         hf_connection_open(server, fd, peer, party, 0, NULL);

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/share.h"
+#include "io/address.h"
 #include "io/shell.h"
 #include "wire/http_request.h"
 
@@ -67,9 +68,9 @@ struct hf_http_events {
      * hf_exchange_take_body lets its body come, now or later: until then at most one read of it is
      * kept. NULL: every body may come. */
     void (*head)(void *context, struct hf_exchange *exchange);
-    /* Whose a connection from that address is until a head says more, or NULL: nobody's. `peer` as
-     * hf_exchange_peer has it. This callback, and the next two, may be NULL. */
-    struct hf_http_party *(*arrived)(void *context, struct hf_span peer);
+    /* Whose a connection is until a head says more, or NULL: nobody's. `peer` as
+     * hf_exchange_address has it. This callback, and the next two, may be NULL. */
+    struct hf_http_party *(*arrived)(void *context, const struct hf_address *peer);
     /* A connection is that party's no more. */
     void (*left)(void *context, struct hf_http_party *party);
     /* Somebody was refused for a limit; `party` may be NULL. */
@@ -106,7 +107,9 @@ struct hf_span hf_exchange_body(const struct hf_exchange *exchange);
 void hf_exchange_take_body(struct hf_exchange *exchange, size_t max);
 /* How large a body, or a piece of one, it takes at this moment without being cut off for it. */
 size_t hf_exchange_room(const struct hf_exchange *exchange);
-struct hf_span hf_exchange_peer(const struct hf_exchange *exchange); /* address; n 0: unix socket */
+/* The address of the client's machine, as a number and as text; NULL, n 0: a unix socket. */
+const struct hf_address *hf_exchange_address(const struct hf_exchange *exchange);
+struct hf_span hf_exchange_peer(const struct hf_exchange *exchange);
 /* In `head`: its connection is counted for that party from now on, in the place of whom it was
  * counted for before. If that would give the party more than its share, nothing changes: the caller
  * answers. */

@@ -21,7 +21,7 @@ static struct hf_access *door(const char *url, char *const *hosts, char *const *
     return access;
 }
 
-static enum hf_admission place(const struct hf_access *access, const char *host, const char *origin)
+static enum hf_admission place(struct hf_access *access, const char *host, const char *origin)
 {
     return hf_access_place(access, hf_span_of(host), hf_span_of(origin));
 }
@@ -43,6 +43,20 @@ static void check_hosts(const char *url, char *const *hosts, const struct host_r
             printf("# %s at %s\n", rows[i].host ? rows[i].host : "(none)", url);
         CHECK_EQ(found, rows[i].is_good ? HF_ADMITTED : HF_BAD_HOST);
     }
+    hf_access_free(access);
+}
+TEST(a_host_that_was_ours_before_is_judged_anew_with_an_origin_or_when_we_listen_elsewhere)
+{
+    struct hf_access *access = door("http://127.0.0.1:7332", none, none);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(place(access, "localhost:7332", NULL), HF_ADMITTED);
+        CHECK_EQ(place(access, "localhost:7332", "http://evil.example"), HF_BAD_ORIGIN);
+        CHECK_EQ(place(access, "localhost:7331", NULL), HF_BAD_HOST);
+        CHECK_EQ(place(access, "localhost:733", NULL), HF_BAD_HOST);
+    }
+    hf_access_set_url(access, "http://127.0.0.1:7331");
+    CHECK_EQ(place(access, "localhost:7332", NULL), HF_BAD_HOST);
+    CHECK_EQ(place(access, "localhost:7331", NULL), HF_ADMITTED);
     hf_access_free(access);
 }
 #define CHECK_HOSTS(url, hosts, rows) check_hosts(url, hosts, rows, sizeof rows / sizeof rows[0])

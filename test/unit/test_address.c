@@ -1,5 +1,7 @@
 /* test_address.c - addresses and networks as text, and which is in which. */
 #include "io/address.h"
+#include <arpa/inet.h>
+#include <sys/socket.h>
 #include "test.h"
 
 static bool is_in(const char *network, const char *address)
@@ -70,4 +72,26 @@ TEST(all_of_an_ipv6_64_is_one_party_and_each_ipv4_address_is_one)
     CHECK(hf_address_read(HF_SPAN("192.0.2.1"), &a) && hf_address_read(HF_SPAN("192.0.2.2"), &b));
     const struct hf_address other[] = { hf_address_of_party(&a), hf_address_of_party(&b) };
     CHECK(memcmp(&other[0], &other[1], sizeof other[0]) != 0);
+}
+
+TEST(the_address_of_a_socket_is_the_one_that_its_text_says_and_a_unix_socket_has_none)
+{
+    struct hf_address found, right;
+    struct sockaddr_storage socket = { .ss_family = AF_UNIX };
+    CHECK(!hf_address_of_socket(&socket, &found));
+    struct sockaddr_in *four = (void *)&socket;
+    four->sin_family = AF_INET;
+    CHECK(inet_pton(AF_INET, "192.0.2.7", &four->sin_addr) == 1);
+    REQUIRE(hf_address_of_socket(&socket, &found));
+    CHECK(hf_address_read(HF_SPAN("192.0.2.7"), &right));
+    CHECK(memcmp(&found, &right, sizeof found) == 0);
+    struct sockaddr_in6 *six = (void *)&socket;
+    six->sin6_family = AF_INET6;
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = i ? "2001:db8::7" : "::ffff:192.0.2.7";
+        CHECK(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
+        REQUIRE(hf_address_of_socket(&socket, &found));
+        CHECK(hf_address_read(hf_span_of(text), &right));
+        CHECK(memcmp(&found, &right, sizeof found) == 0);
+    }
 }

@@ -13,10 +13,12 @@ static bool is_anybody;
 static unsigned left_count, refused_count;
 static enum hf_share_verdict verdict;
 
-static struct hf_http_party *on_arrived(void *context, struct hf_span peer)
+static struct hf_http_party *on_arrived(void *context, const struct hf_address *peer)
 {
+    struct hf_address local;
     (void)context;
-    CHECK(hf_span_is(peer, "127.0.0.1"));
+    CHECK(hf_address_read(HF_SPAN("127.0.0.1"), &local));
+    CHECK(memcmp(peer, &local, sizeof local) == 0);
     return is_anybody ? NULL : &here;
 }
 
