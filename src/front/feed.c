@@ -192,8 +192,8 @@ static void keep(struct hf_feed *feed)
 
 static void session_header(const struct hf_feed *feed, char *room, size_t size)
 {
-    char id[HF_SEAT_ID_TEXT + 1];
-    hf_seat_id_text(&feed->session->seat, id);
+    char id[HF_SESSION_ID_TEXT + 1];
+    hf_session_id_text(&feed->session->entry, id);
     (void)snprintf(room, size, "Mcp-Session-Id: %s\r\n", id);
 }
 

@@ -197,8 +197,9 @@ static void on_alarm(void *context)
     for (int i = 0; i < 2; i++)
         if (nexts_ms[i])
             hf_http_wake(front, nexts_ms[i]);
-    if (!hf_list_empty(&front->seats.by_use)) {
-        const struct hf_seat *oldest = HF_ITEM(front->seats.by_use.next, struct hf_seat, link);
+    if (!hf_list_empty(&front->session_table.by_use)) {
+        const struct hf_session_entry *oldest =
+            HF_ITEM(front->session_table.by_use.next, struct hf_session_entry, link);
         hf_http_wake(front, oldest->used_ms + front->session_ttl_ms);
     }
 }
@@ -240,7 +241,7 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     struct hf_map_key key;
     hf_random(&key, sizeof key);
     hf_parties_init(&front->parties, &key);
-    hf_seats_init(&front->seats, &key);
+    hf_session_table_init(&front->session_table, &key);
     hf_link_init(&front->free_feeds);
     hf_link_init(&front->quiet);
     hf_link_init(&front->open);
@@ -262,7 +263,7 @@ void hf_http_front_free(struct hf_http_front *front)
     hf_http_server_free(front->server);
     hf_admission_drop_all(front);
     hf_alarm_set(&front->alarm, 0);
-    hf_seats_done(&front->seats);
+    hf_session_table_done(&front->session_table);
     for (uint32_t i = 0; i < front->feed_count; i++)
         hf_free(front->feeds[i]);
     hf_free(front->feeds);
@@ -294,8 +295,9 @@ bool hf_http_front_admit(struct hf_http_front *front, struct hf_access *access)
 void hf_http_front_stop(struct hf_http_front *front)
 {
     front->is_stopping = true;
-    for (struct hf_link *at = front->seats.by_use.next; at != &front->seats.by_use; at = at->next) {
-        struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, seat.link);
+    for (struct hf_link *at = front->session_table.by_use.next; at != &front->session_table.by_use;
+         at = at->next) {
+        struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, entry.link);
         if (!session->is_sse)
             hf_feeds_end_listening(session);
     }

@@ -1,7 +1,7 @@
 /*
  * http_parts.h - what the HTTP front is made of; for the files of src/front only.
  *
- *   front ── sessions (seats) ── feeds: POSTs that are not wholly answered
+ *   front ── sessions ── feeds: POSTs that are not wholly answered
  *                                kept: those that are, for whoever comes back for the answer
  *                                standalone: what belongs to no request (GET)
  *
@@ -20,7 +20,7 @@
 #include "front/http.h"
 #include "front/metrics.h"
 #include "front/party.h"
-#include "front/seats.h"
+#include "front/session_table.h"
 
 enum {
     HF_PRIME_MS = 500,          /* an answer that takes longer becomes a stream */
@@ -61,7 +61,7 @@ struct hf_feed {
 struct hf_http_session {
     struct hf_flush flush; /* first: the shell frees it at the end of the turn */
     struct hf_sink sink;
-    struct hf_seat seat;
+    struct hf_session_entry entry;
     struct hf_http_front *front;
     struct hf_session *core;  /* NULL: closed */
     struct hf_server *only;   /* NULL: all of them */
@@ -107,7 +107,7 @@ struct hf_http_front {
     struct hf_alarm alarm;
     struct hf_limits limits;
     uint32_t session_ttl_ms;
-    struct hf_seats seats;
+    struct hf_session_table session_table;
     struct hf_feed **feeds; /* by index */
     uint32_t feed_count, feed_cap;
     uint64_t feed_serial;

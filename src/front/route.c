@@ -69,7 +69,7 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
                         struct hf_exchange *exchange)
 {
     const struct hf_http_status http = {
-        .sessions = hf_seats_count(&front->seats),
+        .sessions = hf_session_table_count(&front->session_table),
         .connections = hf_http_server_connections(front->server),
         .streams = open_streams(front),
         .replay_bytes = front->kept_bytes.used,

@@ -7,7 +7,7 @@ enum { IN_USE_MS = 60 * 1000 };
 
 static struct hf_http_session *session_of(struct hf_link *link)
 {
-    return HF_ITEM(link, struct hf_http_session, seat.link);
+    return HF_ITEM(link, struct hf_http_session, entry.link);
 }
 
 /* ---- what the engine says ---- */
@@ -41,7 +41,7 @@ bool hf_http_session_is_busy(const struct hf_http_session *session)
 void hf_http_session_touch(struct hf_http_session *session)
 {
     struct hf_http_front *front = session->front;
-    hf_seats_touch(&front->seats, &session->seat, hf_shell_now(front->shell));
+    hf_session_table_touch(&front->session_table, &session->entry, hf_shell_now(front->shell));
     hf_unlink(&session->in_opener);
     hf_list_push(&session->opener->by_use, &session->in_opener);
 }
@@ -52,12 +52,12 @@ void hf_http_session_touch(struct hf_http_session *session)
 static void drop_longest_unused(struct hf_http_front *front, const struct hf_party *opener)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
-    const struct hf_link *list = opener ? &opener->by_use : &front->seats.by_use;
+    const struct hf_link *list = opener ? &opener->by_use : &front->session_table.by_use;
     while (!hf_list_empty(list)) {
         struct hf_http_session *session =
             opener ? HF_ITEM(list->next, struct hf_http_session, in_opener)
                    : session_of(list->next);
-        if (session->seat.used_ms + IN_USE_MS > now_ms)
+        if (session->entry.used_ms + IN_USE_MS > now_ms)
             return;
         if (!hf_http_session_is_busy(session)) {
             hf_http_session_close(session);
@@ -90,7 +90,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
                                     struct hf_server *only, struct hf_party *opener, bool is_sse)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
-    uint8_t id[HF_SEAT_ID_BYTES];
+    uint8_t id[HF_SESSION_ID_BYTES];
     hf_random(id, sizeof id);
     struct hf_http_session *session = hf_new(struct hf_http_session);
     hf_link_init(&session->flush.link);
@@ -103,7 +103,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     session->door = visitor->door.p ? hf_span_dup(visitor->door) : NULL;
     hf_link_init(&session->feeds);
     hf_link_init(&session->kept);
-    hf_seats_add(&front->seats, &session->seat, id, now_ms);
+    hf_session_table_add(&front->session_table, &session->entry, id, now_ms);
     hf_http_wake(front, now_ms + front->session_ttl_ms);
     session->core =
         hf_session_open(front->shell->engine, only, &session->sink, hf_shell_time(front->shell));
@@ -204,8 +204,8 @@ bool hf_http_session_is_of(const struct hf_http_session *session, const struct h
 struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
                                                 const struct hf_visitor *visitor, struct hf_span id)
 {
-    struct hf_seat *seat = hf_seats_find(&front->seats, id);
-    struct hf_http_session *session = seat ? session_of(&seat->link) : NULL;
+    struct hf_session_entry *entry = hf_session_table_find(&front->session_table, id);
+    struct hf_http_session *session = entry ? session_of(&entry->link) : NULL;
     return session && hf_http_session_is_of(session, visitor) ? session : NULL;
 }
 
@@ -258,7 +258,7 @@ void hf_http_session_close(struct hf_http_session *session)
         drop_feed(feed);
     if (session->standalone)
         drop_feed(session->standalone);
-    hf_seats_remove(&front->seats, &session->seat);
+    hf_session_table_remove(&front->session_table, &session->entry);
     stop_counting(session);
     if (front->judged.session == session)
         front->judged.session = NULL;
@@ -274,8 +274,8 @@ void hf_http_session_close(struct hf_http_session *session)
 
 void hf_http_sessions_close(struct hf_http_front *front)
 {
-    while (!hf_list_empty(&front->seats.by_use))
-        hf_http_session_close(session_of(front->seats.by_use.next));
+    while (!hf_list_empty(&front->session_table.by_use))
+        hf_http_session_close(session_of(front->session_table.by_use.next));
 }
 
 /* Not if another server goes by the name of its door now: a client must be told of a newcomer. One
@@ -297,8 +297,8 @@ static bool may_stay(const struct hf_http_session *session)
 
 void hf_http_sessions_review(struct hf_http_front *front)
 {
-    for (struct hf_link *at = front->seats.by_use.next, *next; at != &front->seats.by_use;
-         at = next) {
+    for (struct hf_link *at = front->session_table.by_use.next, *next;
+         at != &front->session_table.by_use; at = next) {
         next = at->next;
         if (!may_stay(session_of(at)))
             hf_http_session_close(session_of(at));
@@ -313,9 +313,9 @@ bool hf_http_session_speaks(const struct hf_http_session *session, const char *v
 
 void hf_http_sessions_expire(struct hf_http_front *front, uint64_t now_ms)
 {
-    while (!hf_list_empty(&front->seats.by_use)) {
-        struct hf_http_session *session = session_of(front->seats.by_use.next);
-        if (session->seat.used_ms + front->session_ttl_ms > now_ms)
+    while (!hf_list_empty(&front->session_table.by_use)) {
+        struct hf_http_session *session = session_of(front->session_table.by_use.next);
+        if (session->entry.used_ms + front->session_ttl_ms > now_ms)
             return;
         if (hf_http_session_is_busy(session))
             hf_http_session_touch(session);

@@ -8,14 +8,14 @@ static const struct hf_span no_id = { NULL, 0 };
 void hf_sse_get(struct hf_http_front *front, const struct hf_visitor *visitor,
                 struct hf_exchange *exchange)
 {
-    char id[HF_SEAT_ID_TEXT + 1];
+    char id[HF_SESSION_ID_TEXT + 1];
     struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, no_id, true);
     if (!session)
         return;
     const struct hf_span path = hf_exchange_request(exchange)->path;
     struct hf_buf endpoint;
     hf_buf_init(&endpoint, path.n + 256);
-    hf_seat_id_text(&session->seat, id);
+    hf_session_id_text(&session->entry, id);
     hf_buf_printf(&endpoint, "event: endpoint\ndata: %.*s?session=%s\n\n", HF_FMT(path), id);
     hf_feed_attach(hf_feed_standalone(session), exchange, 0);
     const struct hf_span text = hf_buf_span(&endpoint);

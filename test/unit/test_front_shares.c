@@ -87,7 +87,7 @@ TEST(a_token_over_its_share_loses_its_own_session_that_was_unused_for_longest)
     pass(f, 61000);
     for (int i = 0; i < 5; i++)
         CHECK_EQ(initialize(f, ONE)->status, 200);
-    CHECK_EQ(hf_seats_count(&f->http->seats), 30);
+    CHECK_EQ(hf_session_table_count(&f->http->session_table), 30);
     CHECK_EQ(ask(f, "GET", "/mcp/s", other, "")->status, 200); /* unused for longer, and there */
 }
 
