@@ -47,7 +47,7 @@ void hf_access_trust(struct hf_access *access, char *const *proxies)
 {
     for (; proxies && *proxies; proxies++) {
         struct hf_network network;
-        if (!hf_network_read(hf_span_of(*proxies), &network)) /* whoever read the options did */
+        if (!hf_network_read(hf_span_of(*proxies), &network)) /* the options were checked before */
             continue;
         access->trusted =
             hf_realloc(access->trusted, (access->trusted_count + 1) * sizeof *access->trusted);
@@ -85,7 +85,7 @@ void hf_access_free(struct hf_access *access)
     hf_free(access);
 }
 
-/* ---- places ---- */
+/* ---- hosts ---- */
 
 /* A Host, or the part of an Origin after its scheme. */
 struct place {
@@ -116,7 +116,7 @@ static bool matches(const struct hf_access *access, const struct place *place, c
            ((port < 0 || port == access->port) && hf_glob(pattern, place->authority.host));
 }
 
-/* `usual` is the port that is meant if none is given. */
+/* `usual` is the port of the scheme, for text without one. */
 static bool is_ours(const struct hf_access *access, const struct place *place, int usual,
                     bool by_any_name)
 {
@@ -134,7 +134,7 @@ static bool is_ours(const struct hf_access *access, const struct place *place, i
     return false;
 }
 
-/* ---- a web page ---- */
+/* ---- origins ---- */
 
 static bool is_listed(const struct hf_access *access, struct hf_span origin)
 {
@@ -191,9 +191,9 @@ enum hf_admission hf_access_place(struct hf_access *access, struct hf_span host,
                                                                                 : HF_BAD_ORIGIN;
 }
 
-/* ---- whose it is ---- */
+/* ---- tokens ---- */
 
-/* The token after "Bearer ", or p == NULL: it is something else. */
+/* The token after "Bearer "; p == NULL: the header is something else. */
 static struct hf_span bearer(struct hf_span authorization)
 {
     const struct hf_span scheme = HF_SPAN("bearer ");
@@ -258,7 +258,7 @@ const struct hf_token *hf_access_next_token(const struct hf_access *access,
     return at < access->token_count ? &access->tokens[at] : NULL;
 }
 
-/* ---- where it comes from ---- */
+/* ---- addresses ---- */
 
 static bool is_trusted(const struct hf_access *access, const struct hf_address *address)
 {
@@ -268,7 +268,7 @@ static bool is_trusted(const struct hf_access *access, const struct hf_address *
     return false;
 }
 
-/* Takes the last word of a list with commas. */
+/* Cuts the last word off a list with commas. */
 static struct hf_span take_last(struct hf_span *list)
 {
     const char *comma = list->n ? memrchr(list->p, ',', list->n) : NULL;
@@ -281,8 +281,8 @@ static struct hf_span take_last(struct hf_span *list)
     return word;
 }
 
-/* The last hop that is none of our proxies, or the first hop of all. What is no address ends the
- * way back: `*address` stays the hop behind it. */
+/* Sets `*address` to the last hop that is no trusted proxy, or to the first hop of all. At a word
+ * that is no address the search ends, with the hop after it. */
 static void follow(const struct hf_access *access, const struct hf_http_head *head,
                    struct hf_address *address)
 {
@@ -315,7 +315,7 @@ bool hf_access_address(const struct hf_access *access, const struct hf_address *
     return !is_trusted(access, ret) && !hf_address_is_loopback(ret);
 }
 
-/* ---- telling ---- */
+/* ---- refusals ---- */
 
 int hf_admission_status(enum hf_admission admission)
 {

@@ -1,9 +1,9 @@
-/* admission.c - whether a request may come in: our own rules (front/access.h), then whoever else
- * has a say. That one may need time; the request is held meanwhile and then goes its way anew, so
- * that what changed while it waited counts. */
+/* admission.c - whether a request is admitted: our own rules (front/access.h) first, then the
+ * authorizer. While the authorizer takes its time the request is held; then it is routed again, so
+ * that rules that changed meanwhile apply. */
 #include "front/http_parts.h"
 
-/* A request that waits for the decision about it. */
+/* A request that waits for the authorizer's decision. */
 struct held {
     struct hf_holder holder; /* first */
     struct hf_link link;     /* in front->held, the oldest first */
@@ -105,28 +105,28 @@ bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exc
     return admission == HF_ADMITTED;
 }
 
-/* The one it comes with a reference of; NULL: nothing tells it from others but its connection. */
-static struct hf_party *party_of(struct hf_http_front *front, const struct hf_visitor *visitor,
+/* The caller's party, with a reference. NULL: only its connection tells this client from others. */
+static struct hf_party *party_of(struct hf_http_front *front, const struct hf_caller *caller,
                                  const struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct hf_span id = hf_http_header(head, HF_HTTP_MCP_SESSION_ID);
-    struct hf_http_session *session = id.p ? hf_http_session_look_up(front, visitor, id) : NULL;
+    struct hf_http_session *session = id.p ? hf_http_session_look_up(front, caller, id) : NULL;
     struct hf_address address;
     front->judged.session = session;
     if (session)
         return hf_party_ref(session->party);
-    if (visitor->token)
-        return hf_party_of_token(&front->parties, visitor->token->hash, visitor->token->name);
+    if (caller->token)
+        return hf_party_of_token(&front->parties, caller->token->hash, caller->token->name);
     if (hf_access_address(front->access, hf_exchange_address(exchange), head, &address))
         return hf_party_of_address(&front->parties, &address);
     return NULL;
 }
 
-bool hf_admission_of_party(struct hf_http_front *front, const struct hf_visitor *visitor,
+bool hf_admission_of_party(struct hf_http_front *front, const struct hf_caller *caller,
                            struct hf_exchange *exchange)
 {
-    struct hf_party *party = party_of(front, visitor, exchange);
+    struct hf_party *party = party_of(front, caller, exchange);
     if (!party || &party->http == hf_exchange_party(exchange)) {
         hf_party_unref(party);
         return true;

@@ -1,4 +1,5 @@
-/* http.c - the HTTP front's frame: how answers and refusals look, time, life. See http.h. */
+/* http.c - the HTTP front: the form of answers and refusals, its alarm, its lifetime. See http.h.
+ */
 #include "front/http.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@ static const struct hf_span no_id = { NULL, 0 };
 
 /* ---- answers ---- */
 
-/* What a web page of a good Origin needs to read the answer; others are told nothing. `room` is
- * used if there is one. */
+/* Adds the CORS headers that a web page of an allowed Origin needs to read the answer. They are
+ * written into `room`; without such an Origin, `headers` is returned. */
 static const char *with_origin(const struct hf_exchange *exchange, const char *headers, char *room,
                                size_t size)
 {
@@ -87,7 +88,7 @@ void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed)
 void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission)
 {
     const int status = hf_admission_status(admission);
-    hf_http_tell_refusal(exchange, admission);
+    hf_http_log_refusal(exchange, admission);
     char challenge[120], room[HEADERS_SIZE];
     (void)snprintf(challenge, sizeof challenge, "WWW-Authenticate: Bearer realm=\"holdfast\"%s\r\n",
                    admission == HF_WRONG_TOKEN ? ", error=\"invalid_token\"" : "");
@@ -96,8 +97,8 @@ void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission
            -32000, hf_admission_text(admission));
 }
 
-/* A browser takes no pattern for names of headers, and Mcp-Param-* are as many as tools like: of
- * what the page asks for, those are allowed. */
+/* CORS has no pattern for names of headers, and tools define their own Mcp-Param-* headers: those
+ * that the page asks for are allowed. */
 static void allow_params(struct hf_buf *out, struct hf_span asked)
 {
     while (asked.n) {
@@ -112,7 +113,6 @@ static void allow_params(struct hf_buf *out, struct hf_span asked)
     }
 }
 
-/* A page asks before it comes, without its token. */
 void hf_http_answer_preflight(struct hf_exchange *exchange)
 {
     const struct hf_span asked =
@@ -189,11 +189,12 @@ static void on_alarm(void *context)
 {
     struct hf_http_front *front = context;
     const uint64_t now_ms = hf_shell_now(front->shell);
-    hf_feeds_tick(front, now_ms);
+    hf_reply_streams_tick(front, now_ms);
     hf_http_sessions_expire(front, now_ms);
-    hf_http_tell_left_out(front, now_ms);
+    hf_http_log_left_out(front, now_ms);
     hf_shell_pump(front->shell);
-    const uint64_t nexts_ms[] = { hf_feeds_next_ms(front), hf_refusals_next_ms(&front->refusals) };
+    const uint64_t nexts_ms[] = { hf_reply_streams_next_ms(front),
+                                  hf_refusals_next_ms(&front->refusals) };
     for (int i = 0; i < 2; i++)
         if (nexts_ms[i])
             hf_http_wake(front, nexts_ms[i]);
@@ -204,12 +205,12 @@ static void on_alarm(void *context)
     }
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void take_access(struct hf_http_front *front, struct hf_access *access)
 {
     front->access = access;
-    front->judged.exchange = NULL; /* what it was let in by is gone */
+    front->judged.exchange = NULL; /* it was judged by the old rules */
     hf_access_set_url(access, hf_http_server_url(front->server));
     hf_tallies_renew(front);
 }
@@ -242,7 +243,7 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
     hf_random(&key, sizeof key);
     hf_parties_init(&front->parties, &key);
     hf_session_table_init(&front->session_table, &key);
-    hf_link_init(&front->free_feeds);
+    hf_link_init(&front->free_streams);
     hf_link_init(&front->quiet);
     hf_link_init(&front->open);
     hf_link_init(&front->kept);
@@ -264,9 +265,9 @@ void hf_http_front_free(struct hf_http_front *front)
     hf_admission_drop_all(front);
     hf_alarm_set(&front->alarm, 0);
     hf_session_table_done(&front->session_table);
-    for (uint32_t i = 0; i < front->feed_count; i++)
-        hf_free(front->feeds[i]);
-    hf_free(front->feeds);
+    for (uint32_t i = 0; i < front->stream_count; i++)
+        hf_free(front->streams[i]);
+    hf_free(front->streams);
     hf_parties_done(&front->parties);
     hf_tallies_free(&front->tallies);
     hf_access_free(front->access);
@@ -299,12 +300,12 @@ void hf_http_front_stop(struct hf_http_front *front)
          at = at->next) {
         struct hf_http_session *session = HF_ITEM(at, struct hf_http_session, entry.link);
         if (!session->is_sse)
-            hf_feeds_end_listening(session);
+            hf_reply_streams_end_gets(session);
     }
     hf_http_server_stop(front->server);
 }
 
-/* Nothing more will be answered: what is still open (streams of HTTP+SSE) has heard all. */
+/* When the engine has stopped, nothing more will be sent: streams of HTTP+SSE are closed. */
 void hf_http_front_review(struct hf_http_front *front)
 {
     if (front->is_stopping && hf_engine_is_stopped(front->shell->engine))

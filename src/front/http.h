@@ -1,8 +1,9 @@
 /*
- * http.h - the door for clients that speak HTTP: Streamable HTTP at /mcp and /mcp/NAME, HTTP+SSE of
- * 2024-11-05 at /sse and /sse/NAME, and /healthz, /readyz, /metrics.
+ * http.h - the endpoints for clients that speak HTTP: Streamable HTTP at /mcp and /mcp/NAME,
+ * HTTP+SSE of 2024-11-05 at /sse and /sse/NAME, and /healthz, /readyz, /metrics.
  *
- * Who may not come in is told so before anything else is looked at. A client's token ends here.
+ * Whether a request is admitted is decided before anything else. Clients' tokens are never passed
+ * on to servers.
  */
 #ifndef HF_FRONT_HTTP_H
 #define HF_FRONT_HTTP_H
@@ -14,7 +15,7 @@
 
 struct hf_http_front;
 
-/* Somebody who has a say in who comes in, beside struct hf_access and after it. */
+/* Decides about requests that struct hf_access has admitted. */
 struct hf_authorizer {
     /* HF_UNDECIDED: the request is held until hf_http_front_decide. `token` may be NULL. */
     enum hf_admission (*ask)(void *context, const struct hf_http_request *request,
@@ -22,7 +23,7 @@ struct hf_authorizer {
     void *context;
 };
 
-/* Where lines about whom the front refused go. */
+/* Where the front logs the requests that it refused. */
 struct hf_front_log {
     void (*warn)(void *context, struct hf_span text);
     void *context;
@@ -31,7 +32,7 @@ struct hf_front_log {
 struct hf_http_front_spec {
     struct hf_http_spec http;
     struct hf_front_log log;                /* `warn` NULL: nowhere */
-    const struct hf_authorizer *authorizer; /* NULL: nobody; has to outlive the front */
+    const struct hf_authorizer *authorizer; /* NULL: none; has to outlive the front */
     const struct hf_limits *limits;
     uint32_t session_ttl_ms, max_sessions;
 };
@@ -42,19 +43,19 @@ struct hf_http_front *hf_http_front_new(struct hf_shell *shell,
                                         struct hf_access *access, struct hf_err *err);
 void hf_http_front_free(struct hf_http_front *front); /* NULL accepted */
 const char *hf_http_front_url(const struct hf_http_front *front);
-/* Instead of what was said before, and taken over. Sessions of tokens that are gone, or may do
- * something else now, are closed: their clients have to come in anew. False: without a token in it
- * everybody on other machines could come in; who may stays as it was. */
+/* Replaces the rules of admission; takes `access` over. Sessions whose token is gone, or has
+ * another policy now, are closed: their clients have to initialize anew. False: `access` has no
+ * token and the front listens beyond this machine; the old rules stay. */
 HF_MUST_CHECK bool hf_http_front_admit(struct hf_http_front *front, struct hf_access *access);
 
-/* What the authorizer found about one request, from a callback of the loop but not from inside
- * `ask`. Nothing happens if the client has left meanwhile, or if it was decided already. One that
- * is admitted must still be one that `access` lets in. */
+/* The authorizer's decision about one request. Called from a callback of the loop, but not from
+ * inside `ask`. Does nothing if the client has gone or the request was decided before. A request
+ * that is admitted is checked by `access` again. */
 void hf_http_front_decide(struct hf_http_front *front, uint64_t ticket,
                           enum hf_admission admission);
 
-/* No connection is taken any more and streams that wait for nothing are ended; what was asked is
- * still answered. */
+/* No connection is accepted any more, and GET streams are ended; open requests are still answered.
+ */
 void hf_http_front_stop(struct hf_http_front *front);
 void hf_http_front_review(struct hf_http_front *front); /* at the end of a turn */
 bool hf_http_front_is_stopped(const struct hf_http_front *front);

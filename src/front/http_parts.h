@@ -1,17 +1,17 @@
 /*
  * http_parts.h - what the HTTP front is made of; for the files of src/front only.
  *
- *   front ── sessions ── feeds: POSTs that are not wholly answered
- *                                kept: those that are, for whoever comes back for the answer
- *                                standalone: what belongs to no request (GET)
+ *   front ── sessions ── streams: POSTs that are not wholly answered
+ *                        kept: answered POSTs whose clients may still resume the stream
+ *                        standalone: messages that belong to no request (GET)
  *
- * A feed is one stream of messages to a client. Its exchange is where they go now; none if the
- * client went away. What went out with an id is kept within bounds (front/events.h), so that the
- * client can come back for the rest.
+ * A reply stream carries messages to one client. They are written to its exchange; it has none
+ * while the client is disconnected. Events that went out with an id are kept within bounds
+ * (front/events.h), so that the client can resume the stream.
  *
- * 1. Everything the engine says with a `via` goes to the feed of that POST, and to no other.
- * 2. A feed whose client is gone and that gave it no id to come back with keeps nothing.
- * 3. `quiet`, `open` and `kept` are each in the order in which their feeds are due.
+ * 1. Everything the engine sends with a `via` goes to the stream of that POST, and to no other.
+ * 2. A stream whose client is gone and never got an event id keeps nothing.
+ * 3. `quiet`, `open` and `kept` are each in the order in which their streams are due.
  */
 #ifndef HF_FRONT_HTTP_PARTS_H
 #define HF_FRONT_HTTP_PARTS_H
@@ -27,35 +27,35 @@ enum {
     HF_PING_MS = 15 * 1000,     /* between two signs of life on an open stream */
     HF_KEPT_MS = 5 * 60 * 1000, /* how long a finished stream can be asked for again */
     HF_KEPT_MAX = 16,           /* finished streams of one session */
-    HF_LISTENERS_MAX = 16,      /* open GETs of one session */
-    HF_FEED_BITS = 20,          /* of a `via`: the place of its feed */
-    HF_FEEDS_MAX = 1 << HF_FEED_BITS,
+    HF_SESSION_GETS_MAX = 16,   /* open GETs of one session */
+    HF_REPLY_STREAM_BITS = 20,  /* of a `via`: the index of its stream */
+    HF_REPLY_STREAMS_MAX = 1 << HF_REPLY_STREAM_BITS,
 };
 
-/* Whoever has an exchange that is not answered at once: the context of that exchange. */
+/* Context of an exchange that is not answered at once: a reply stream or a held request. */
 struct hf_holder {
-    void (*on_gone)(struct hf_holder *holder); /* its client is */
+    void (*on_gone)(struct hf_holder *holder); /* the exchange's client has gone */
 };
 
-struct hf_feed {
+struct hf_reply_stream {
     struct hf_holder holder; /* first */
-    struct hf_link link;     /* in its session's feeds or kept, or in front->free_feeds */
+    struct hf_link link;     /* in its session's streams or kept, or in front->free_streams */
     struct hf_link due;      /* in front->quiet, open or kept */
     uint64_t due_ms;
-    uint64_t via; /* 0: what belongs to no request */
+    uint64_t via; /* 0: for messages that belong to no request */
     struct hf_http_session *session;
     struct hf_exchange *exchange; /* NULL: nobody reads */
     struct hf_events events;
     struct hf_buf *array; /* answers of a batch for a client that takes no events */
     uint64_t delivered;   /* number of the last event that went into an exchange */
     unsigned owed, total; /* answers still to come, and in all */
-    uint32_t index;       /* in front->feeds */
+    uint32_t index;       /* in front->streams */
     bool takes_json, takes_events;
-    bool is_hello;     /* of the initialize that made the session */
-    bool is_streaming; /* the head of an event stream is out */
-    bool is_resumable; /* the client has an id to come back with */
-    bool is_over;      /* everything was said */
-    bool is_spare;     /* a GET that is open while a newer one gets what belongs to no request */
+    bool is_initialize; /* answers the initialize that made the session */
+    bool is_streaming;  /* the head of an event stream is out */
+    bool is_resumable;  /* the client has an event id to resume with */
+    bool is_finished;   /* nothing more will be sent */
+    bool is_spare;      /* an open GET that gets nothing while a newer GET is open */
 };
 
 struct hf_http_session {
@@ -64,40 +64,40 @@ struct hf_http_session {
     struct hf_session_entry entry;
     struct hf_http_front *front;
     struct hf_session *core;  /* NULL: closed */
-    struct hf_server *only;   /* NULL: all of them */
-    char *door;               /* its name */
-    struct hf_party *opener;  /* whoever made it */
-    struct hf_party *party;   /* what it costs itself is counted here */
-    struct hf_link in_opener; /* in its list of sessions */
+    struct hf_server *only;   /* the server of its endpoint; NULL: all servers */
+    char *endpoint;           /* the server's name in the path; NULL: the path names none */
+    struct hf_party *opener;  /* the party that made the session */
+    struct hf_party *party;   /* the session's own share of each limit */
+    struct hf_link in_opener; /* in opener->by_use */
     bool is_sse;              /* HTTP+SSE: it lives and dies with one stream */
-    bool is_modern;           /* serves all modern requests of a token; nobody knows its id */
+    bool is_modern;           /* serves all modern requests of a token; no client knows its id */
     struct hf_link in_modern; /* in front->modern */
     bool has_token;
-    uint8_t token[HF_SHA256_SIZE]; /* whose it is */
-    char *token_name;              /* NULL: it has none */
+    uint8_t token[HF_SHA256_SIZE]; /* hash of the token that the session belongs to */
+    char *token_name;              /* NULL: the session belongs to no token */
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
-    struct hf_link feeds, kept;
+    struct hf_link streams, kept;
     unsigned kept_count, spare_count;
-    bool has_listened;          /* it had a stream for what belongs to no request */
-    struct hf_feed *standalone; /* NULL: never needed */
+    bool has_listened;                  /* the client has sent a GET before */
+    struct hf_reply_stream *standalone; /* NULL: never needed */
 };
 
-enum { HF_DOOR_MAX = 256 }; /* the name of a server in a path, with its NUL */
+enum { HF_ENDPOINT_MAX = 256 }; /* the name of a server in a path, with its NUL */
 
-/* Who a request comes from and which door it came to: decided before anything else. */
-struct hf_visitor {
+/* Who sends a request and to which endpoint: decided before anything else. */
+struct hf_caller {
     const struct hf_token *token; /* NULL: none is needed */
-    struct hf_span door;          /* name of a server, there or not; p NULL: all of them */
+    struct hf_span endpoint;      /* name of a server, known or not; p NULL: all servers */
 };
 
-/* The last request that was let in by its head. Its body is mostly there already: then all of this
- * need not be found out again. */
+/* The last request whose head was admitted. Mostly its body has arrived already; then the head
+ * need not be judged again. */
 struct hf_judged {
     const struct hf_exchange *exchange; /* NULL: nothing is known */
     const struct hf_route *route;
-    struct hf_visitor visitor;
-    char door[HF_DOOR_MAX];
-    struct hf_http_session *session; /* the one it names; NULL: not known */
+    struct hf_caller caller;
+    char endpoint[HF_ENDPOINT_MAX];
+    struct hf_http_session *session; /* the session that the request names; NULL: not known */
 };
 
 struct hf_http_front {
@@ -108,20 +108,20 @@ struct hf_http_front {
     struct hf_limits limits;
     uint32_t session_ttl_ms;
     struct hf_session_table session_table;
-    struct hf_feed **feeds; /* by index */
-    uint32_t feed_count, feed_cap;
-    uint64_t feed_serial;
-    struct hf_link free_feeds;
+    struct hf_reply_stream **streams; /* by index */
+    uint32_t stream_count, stream_cap;
+    uint64_t stream_serial;
+    struct hf_link free_streams;
     struct hf_link quiet, open, kept;
     struct hf_link modern; /* sessions, the last used first */
     struct hf_bound sessions;
-    struct hf_bound kept_bytes; /* of events, also of feeds that are not over */
+    struct hf_bound kept_bytes; /* of events, also of streams that are not finished */
     size_t array_bytes;         /* of answers that wait for the rest of their batch */
     struct hf_parties parties;
     struct hf_tallies tallies;
     struct hf_refusals refusals;
     struct hf_front_log log;
-    const struct hf_authorizer *authorizer; /* NULL: nobody */
+    const struct hf_authorizer *authorizer; /* NULL: none */
     struct hf_link held;                    /* requests that wait for its decision */
     struct hf_judged judged;
     uint64_t last_ticket;
@@ -139,109 +139,118 @@ void hf_http_begin_events(struct hf_exchange *exchange, const char *headers);
 void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id, int code,
                     const char *format, ...) HF_PRINTF(5, 6);
 void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed); /* "GET, POST" */
-/* Somebody may not come in: 401 or 403, and why. */
+/* Answers a request that is not admitted: 401 or 403, and why. */
 void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission);
-/* A page asks before it comes, without its token. */
+/* Answers the CORS preflight of a web page; it carries no token. */
 void hf_http_answer_preflight(struct hf_exchange *exchange);
-void hf_http_wake(struct hf_http_front *front, uint64_t at_ms); /* not later than that */
+/* Sets the front's alarm, unless it rings before `at_ms` already. */
+void hf_http_wake(struct hf_http_front *front, uint64_t at_ms);
 
-/* ---- telling.c ---- */
+/* ---- refusal_log.c ---- */
 
-/* Somebody may not come in. */
-void hf_http_tell_refusal(const struct hf_exchange *exchange, enum hf_admission admission);
-/* Somebody was refused for a limit; `party` may be NULL. */
+/* Logs a request that was not admitted. */
+void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission admission);
+/* Logs and counts a request that was refused because of a limit; `party` may be NULL. */
 void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
                            enum hf_front_limit limit);
-void hf_http_tell_left_out(struct hf_http_front *front, uint64_t now_ms);
-void hf_tallies_renew(struct hf_http_front *front); /* other tokens */
+/* Logs how many refusals got no line of their own, once they are due. */
+void hf_http_log_left_out(struct hf_http_front *front, uint64_t now_ms);
+void hf_tallies_renew(struct hf_http_front *front); /* after the tokens have changed */
 void hf_tallies_free(struct hf_tallies *tallies);
 
 /* ---- admission.c ---- */
 
-/* Whose share its connection is part of from now on. False: that has its share already, and the
- * exchange was answered. */
-bool hf_admission_of_party(struct hf_http_front *front, const struct hf_visitor *visitor,
+/* Counts the exchange's connection in the share of the caller's party. False: that share is used
+ * up, and the exchange was answered. */
+bool hf_admission_of_party(struct hf_http_front *front, const struct hf_caller *caller,
                            struct hf_exchange *exchange);
 
-/* Each is false if the exchange was answered or has to wait. `is_authorized`: whoever else has a
- * say has said yes. */
+/* Each is false if the exchange was answered or has to wait. `is_authorized`: the authorizer has
+ * admitted the request already. */
 bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exchange,
                             bool is_authorized, const struct hf_token **ret_token);
 bool hf_admission_of_watcher(struct hf_http_front *front, struct hf_exchange *exchange,
-                             bool is_authorized);        /* on loopback a name of ours is enough */
-void hf_admission_drop_all(struct hf_http_front *front); /* those that wait; none is answered */
+                             bool is_authorized); /* on loopback a good Host is enough */
+/* Forgets the requests that wait for the authorizer; none of them is answered. */
+void hf_admission_drop_all(struct hf_http_front *front);
 
 /* ---- route.c ---- */
 
-/* One that has come in; it answers, or has a feed answer later. */
-typedef void hf_route_handler(struct hf_http_front *front, const struct hf_visitor *visitor,
+/* Answers an admitted request, at once or later by a reply stream. */
+typedef void hf_route_handler(struct hf_http_front *front, const struct hf_caller *caller,
                               struct hf_exchange *exchange);
-/* Whether it may come in is decided by its head, before its body is read; again, once an exchange
- * that had to wait is authorized. */
+/* Decides by the head, before the body is read, whether a request is admitted. Called again when
+ * the authorizer has admitted an exchange that had to wait. */
 void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bool is_authorized);
-/* Its body is there. What changed while that came counts. */
+/* Handles a request whose body is complete. If something else was judged since, the request is
+ * judged anew. */
 void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange);
 
 /* ---- sessions.c ---- */
 
 /* NULL: there is no such server, or there are too many sessions and all are in use; the exchange
- * was answered. `id` is that of the request, if it has one. */
+ * was answered. `id` is the id of the request, if it has one. */
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
-                                            const struct hf_visitor *visitor,
+                                            const struct hf_caller *caller,
                                             struct hf_exchange *exchange, struct hf_span id,
                                             bool is_sse);
-/* The session of that id if it is this visitor's, else NULL. Counts as a use. */
+/* The session of that id if it is this caller's, else NULL. Counts as a use of the session. */
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
-                                             const struct hf_visitor *visitor, struct hf_span id,
+                                             const struct hf_caller *caller, struct hf_span id,
                                              bool is_sse);
-/* As that, but it is no use. */
+/* As hf_http_session_find, for either transport and without counting as a use. */
 struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
-                                                const struct hf_visitor *visitor,
-                                                struct hf_span id);
+                                                const struct hf_caller *caller, struct hf_span id);
 void hf_http_session_touch(struct hf_http_session *session);
-/* What is known of a message of that exchange beside its text. */
+/* What the engine is told of a message of that exchange beside its text. */
 struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
                                         const struct hf_exchange *exchange, uint64_t via);
-bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_visitor *visitor);
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller);
 void hf_http_session_close(struct hf_http_session *session);
 bool hf_http_session_is_busy(const struct hf_http_session *session);
 bool hf_http_session_speaks(const struct hf_http_session *session, const char *version);
-void hf_http_sessions_review(struct hf_http_front *front); /* other tokens, other servers */
+void hf_http_sessions_review(struct hf_http_front *front); /* after tokens or servers changed */
 void hf_http_sessions_close(struct hf_http_front *front);
 void hf_http_sessions_expire(struct hf_http_front *front, uint64_t now_ms);
 
-/* ---- feed.c ---- */
+/* ---- reply_stream.c ---- */
 
-/* NULL: too many are open. */
-struct hf_feed *hf_feed_new(struct hf_http_session *session, struct hf_exchange *exchange);
-struct hf_feed *hf_feed_standalone(struct hf_http_session *session);
-struct hf_feed *hf_feed_find(const struct hf_http_session *session, uint64_t via);
-void hf_feed_free(struct hf_feed *feed); /* its exchange was answered */
-/* `after` is the number of the last event the client has. */
-void hf_feed_attach(struct hf_feed *feed, struct hf_exchange *exchange, uint64_t after);
-void hf_feed_begin(struct hf_feed *feed); /* the head of its event stream */
-void hf_feed_end_exchange(struct hf_feed *feed);
-/* An answer that its client cannot be given without being cut off, because it or others do not read
- * what they have, becomes the truth about its call. Returns what is to be given: the answer itself,
- * or the effect in `room`. */
-enum { HF_TRUTH_MAX = 1024 };
-struct hf_truth {
+/* NULL: too many streams are open. */
+struct hf_reply_stream *hf_reply_stream_new(struct hf_http_session *session,
+                                            struct hf_exchange *exchange);
+struct hf_reply_stream *hf_reply_stream_standalone(struct hf_http_session *session);
+struct hf_reply_stream *hf_reply_stream_find(const struct hf_http_session *session, uint64_t via);
+void hf_reply_stream_free(struct hf_reply_stream *stream); /* after its exchange was answered */
+/* The stream goes on in `exchange`; `after` is the number of the last event the client has. */
+void hf_reply_stream_attach(struct hf_reply_stream *stream, struct hf_exchange *exchange,
+                            uint64_t after);
+void hf_reply_stream_begin(struct hf_reply_stream *stream); /* sends the head of an event stream */
+void hf_reply_stream_end_exchange(struct hf_reply_stream *stream);
+void hf_reply_stream_answer(struct hf_reply_stream *stream, const struct hf_effect *effect);
+void hf_reply_stream_send(struct hf_reply_stream *stream, const struct hf_effect *effect);
+/* As an event without an id, which cannot be resumed from. */
+void hf_reply_stream_send_without_id(struct hf_reply_stream *stream,
+                                     const struct hf_effect *effect);
+void hf_reply_streams_end_gets(struct hf_http_session *session);
+void hf_reply_streams_tick(struct hf_http_front *front, uint64_t now_ms);
+uint64_t hf_reply_streams_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
+
+/* ---- oversized.c ---- */
+
+enum { HF_OVERSIZED_MAX = 1024 };
+struct hf_oversized {
     struct hf_effect effect;
-    char text[HF_TRUTH_MAX];
+    char text[HF_OVERSIZED_MAX];
 };
-const struct hf_effect *hf_feed_fit(const struct hf_feed *feed, const struct hf_effect *answer,
-                                    struct hf_truth *room);
-void hf_feed_answer(struct hf_feed *feed, const struct hf_effect *effect);
-void hf_feed_say(struct hf_feed *feed, const struct hf_effect *effect);
-/* Without an id: nobody can come back for it. */
-void hf_feed_say_plainly(struct hf_feed *feed, const struct hf_effect *effect);
-void hf_feeds_end_listening(struct hf_http_session *session); /* all its GETs */
-void hf_feeds_tick(struct hf_http_front *front, uint64_t now_ms);
-uint64_t hf_feeds_next_ms(const struct hf_http_front *front); /* 0: nothing is due */
+/* The answer itself if it fits into maxBufferedBytes, of which clients that do not read use up a
+ * part; else an error that says what became of the call, written into `room`. */
+const struct hf_effect *hf_reply_stream_fit(const struct hf_reply_stream *stream,
+                                            const struct hf_effect *answer,
+                                            struct hf_oversized *room);
 
-/* ---- mcp.c, sse_door.c ---- */
+/* ---- mcp.c, sse_endpoint.c ---- */
 
-/* Whether the head of a POST is one of those that hf_mcp_post takes, else it was refused. */
+/* Whether hf_mcp_post takes a POST with this head; if not, the exchange was refused. */
 bool hf_mcp_takes(struct hf_exchange *exchange);
 hf_route_handler hf_mcp_get, hf_mcp_post, hf_mcp_delete, hf_mcp_other;
 hf_route_handler hf_sse_get, hf_sse_post;

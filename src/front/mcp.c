@@ -1,16 +1,15 @@
 /* mcp.c - Streamable HTTP of the legacy versions: POST a message, GET a stream, DELETE the session.
  *
  * Two choices the specification leaves open. An unknown Last-Event-ID is 400, not 404: clients take
- * 404 for the loss of their whole session. A stream that is over and has nothing more to give is
- * 204, which to an EventSource means "do not come back"; an empty stream would bring it back for
- * ever. */
+ * 404 for the loss of their whole session. A finished stream without further events is 204, which
+ * tells an EventSource not to reconnect; after an empty stream it would reconnect for ever. */
 #include <assert.h>
 #include "front/modern.h"
 #include "wire/jsonrpc.h"
 
 static const struct hf_span no_id = { NULL, 0 };
 
-/* ---- what the head says ---- */
+/* ---- headers ---- */
 
 struct wishes {
     bool json, events; /* what the client accepts */
@@ -52,35 +51,35 @@ static bool has_known_version(struct hf_exchange *exchange)
 
 /* ---- POST ---- */
 
-/* Gives the message to the engine; the answers come to the feed, some before this returns. */
+/* Passes the message to the engine; answers go to the stream, some before this returns. */
 static void take(struct hf_http_session *session, struct hf_exchange *exchange,
-                 struct wishes wishes, bool is_hello)
+                 struct wishes wishes, bool is_initialize)
 {
     struct hf_http_front *front = session->front;
-    struct hf_feed *feed = hf_feed_new(session, exchange);
-    if (!feed) {
+    struct hf_reply_stream *stream = hf_reply_stream_new(session, exchange);
+    if (!stream) {
         hf_http_refuse(exchange, 503, no_id, -31005,
                        "holdfast holds too many requests at this moment; this one was not sent");
         return;
     }
-    feed->takes_json = wishes.json;
-    feed->takes_events = wishes.events;
-    feed->is_hello = is_hello;
-    const struct hf_origin origin = hf_http_session_origin(session, exchange, feed->via);
-    feed->owed = feed->total = hf_session_message_from(session->core, hf_exchange_body(exchange),
-                                                       &origin, hf_shell_time(front->shell));
-    front->taking = feed->via;
-    if (feed->owed == 0) {
+    stream->takes_json = wishes.json;
+    stream->takes_events = wishes.events;
+    stream->is_initialize = is_initialize;
+    const struct hf_origin origin = hf_http_session_origin(session, exchange, stream->via);
+    stream->owed = stream->total = hf_session_message_from(
+        session->core, hf_exchange_body(exchange), &origin, hf_shell_time(front->shell));
+    front->taking = stream->via;
+    if (stream->owed == 0) {
         hf_http_answer(exchange, 202, NULL, NULL, NULL, 0);
-        hf_feed_free(feed);
+        hf_reply_stream_free(stream);
     }
     hf_shell_pump(front->shell);
     front->taking = 0;
 }
 
-/* Without a session there is only one thing to say. */
-static void take_hello(struct hf_http_front *front, const struct hf_visitor *visitor,
-                       struct hf_exchange *exchange, struct wishes wishes)
+/* Without a session, initialize is the only request. */
+static void take_initialize(struct hf_http_front *front, const struct hf_caller *caller,
+                            struct hf_exchange *exchange, struct wishes wishes)
 {
     struct hf_msg msg;
     struct hf_err err;
@@ -96,14 +95,14 @@ static void take_hello(struct hf_http_front *front, const struct hf_visitor *vis
                        "Bad Request: Mcp-Session-Id is missing; initialize gives one");
         return;
     }
-    struct hf_http_session *session = hf_http_session_new(front, visitor, exchange, msg.id, false);
+    struct hf_http_session *session = hf_http_session_new(front, caller, exchange, msg.id, false);
     if (session)
         take(session, exchange, wishes, true);
 }
 
-/* The session that the request names and may use; else it is refused. */
+/* The session that the request names and may use; NULL: the request was refused. */
 static struct hf_http_session *named_session(struct hf_http_front *front,
-                                             const struct hf_visitor *visitor,
+                                             const struct hf_caller *caller,
                                              struct hf_exchange *exchange)
 {
     const struct hf_span id = hf_http_header(hf_exchange_head(exchange), HF_HTTP_MCP_SESSION_ID);
@@ -112,7 +111,7 @@ static struct hf_http_session *named_session(struct hf_http_front *front,
     if (session && !session->is_sse)
         hf_http_session_touch(session);
     else
-        session = id.p ? hf_http_session_find(front, visitor, id, false) : NULL;
+        session = id.p ? hf_http_session_find(front, caller, id, false) : NULL;
     if (!id.p)
         hf_http_refuse(exchange, 400, no_id, -32000,
                        "Bad Request: one Mcp-Session-Id header is required");
@@ -139,20 +138,20 @@ bool hf_mcp_takes(struct hf_exchange *exchange)
     return true;
 }
 
-void hf_mcp_post(struct hf_http_front *front, const struct hf_visitor *visitor,
+void hf_mcp_post(struct hf_http_front *front, const struct hf_caller *caller,
                  struct hf_exchange *exchange)
 {
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct wishes wishes = wishes_of(head);
-    if (hf_modern_post(front, visitor, exchange, wishes.json, wishes.events))
+    if (hf_modern_post(front, caller, exchange, wishes.json, wishes.events))
         return;
     if (!has_known_version(exchange))
         return;
     if (head->counts[HF_HTTP_MCP_SESSION_ID] == 0) {
-        take_hello(front, visitor, exchange, wishes);
+        take_initialize(front, caller, exchange, wishes);
         return;
     }
-    struct hf_http_session *session = named_session(front, visitor, exchange);
+    struct hf_http_session *session = named_session(front, caller, exchange);
     if (!session)
         return;
     if (hf_json_type(hf_exchange_body(exchange)) == HF_JSON_ARRAY &&
@@ -166,59 +165,59 @@ void hf_mcp_post(struct hf_http_front *front, const struct hf_visitor *visitor,
 
 /* ---- GET and DELETE ---- */
 
-void hf_mcp_get(struct hf_http_front *front, const struct hf_visitor *visitor,
+void hf_mcp_get(struct hf_http_front *front, const struct hf_caller *caller,
                 struct hf_exchange *exchange)
 {
     if (hf_modern_refuses(exchange))
         return;
     const struct hf_http_head *head = hf_exchange_head(exchange);
     const struct hf_span last = hf_http_header(head, HF_HTTP_LAST_EVENT_ID);
-    uint64_t stream = 0, after = 0;
+    uint64_t via = 0, after = 0;
     if (!wishes_of(head).events) {
         hf_http_refuse(exchange, 406, no_id, -32000,
                        "Not Acceptable: a GET is answered with text/event-stream");
         return;
     }
     struct hf_http_session *session =
-        has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
+        has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
     if (!session)
         return;
     if (front->is_stopping) {
         hf_http_refuse(exchange, 503, no_id, -32000, "holdfast is shutting down");
         return;
     }
-    const bool is_known = !last.p || hf_event_id_read(last, &stream, &after);
-    struct hf_feed *feed = !is_known ? NULL
-                           : stream  ? hf_feed_find(session, stream)
-                                     : hf_feed_standalone(session);
-    if (!feed)
+    const bool is_known = !last.p || hf_event_id_read(last, &via, &after);
+    struct hf_reply_stream *stream = !is_known ? NULL
+                                     : via     ? hf_reply_stream_find(session, via)
+                                               : hf_reply_stream_standalone(session);
+    if (!stream)
         hf_http_refuse(exchange, 400, no_id, -32000,
                        "The stream of this Last-Event-ID is not known, or no longer kept");
-    else if (stream == 0 && session->spare_count >= HF_LISTENERS_MAX - 1)
+    else if (via == 0 && session->spare_count >= HF_SESSION_GETS_MAX - 1)
         hf_http_refuse(exchange, 409, no_id, -32000,
-                       "Conflict: this session listens on %d streams already", HF_LISTENERS_MAX);
+                       "Conflict: this session listens on %d streams already", HF_SESSION_GETS_MAX);
     else
-        hf_feed_attach(feed, exchange, last.p ? after : feed->delivered);
+        hf_reply_stream_attach(stream, exchange, last.p ? after : stream->delivered);
 }
 
-void hf_mcp_delete(struct hf_http_front *front, const struct hf_visitor *visitor,
+void hf_mcp_delete(struct hf_http_front *front, const struct hf_caller *caller,
                    struct hf_exchange *exchange)
 {
     if (hf_modern_refuses(exchange))
         return;
     struct hf_http_session *session =
-        has_known_version(exchange) ? named_session(front, visitor, exchange) : NULL;
+        has_known_version(exchange) ? named_session(front, caller, exchange) : NULL;
     if (!session)
         return;
     hf_http_session_close(session);
     hf_http_answer(exchange, 204, NULL, NULL, NULL, 0);
 }
 
-void hf_mcp_other(struct hf_http_front *front, const struct hf_visitor *visitor,
+void hf_mcp_other(struct hf_http_front *front, const struct hf_caller *caller,
                   struct hf_exchange *exchange)
 {
     (void)front;
-    (void)visitor;
+    (void)caller;
     if (!hf_modern_refuses(exchange))
         hf_http_refuse_method(exchange, "GET, POST, DELETE");
 }

@@ -108,7 +108,7 @@ static void add_facts(struct hf_buf *out, const struct hf_engine_status *engine)
 
 /* ---- calls ---- */
 
-/* Several errors may go by one name: they are told apart by their reasons, not here. */
+/* Several errors may share a name; their reasons, which metrics do not show, tell them apart. */
 static void add_failures(struct hf_buf *out, const char *server, const struct hf_stats *stats)
 {
     for (enum hf_error error = 0; error < HF_ERROR_COUNT; error++) {
@@ -143,7 +143,7 @@ static void add_calls(struct hf_buf *out, const struct hf_engine_status *engine)
         end_line(out, "outcome", "cancelled", stats->cancelled);
         add_failures(out, server->now.name, stats);
     }
-    add_failures(out, "", engine->unaddressed); /* those that were for no server */
+    add_failures(out, "", engine->unaddressed); /* calls that named no known server */
     begin(out, "losses_total", "counter",
           "Times a connection went away under a request, by how far the request had got.");
     EACH_SERVER(server, engine)
@@ -214,7 +214,7 @@ static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusa
                       hf_refusal_name(kind), (unsigned long long)refusals->kinds[kind].count);
 }
 
-/* Only those that happened: with many tokens most never do. */
+/* Only counts that are not 0: with many tokens most are. */
 static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
 {
     static const char *const names[] = { [HF_LIMIT_CONNECTIONS] = "connections",

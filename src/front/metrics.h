@@ -1,7 +1,5 @@
 /*
- * metrics.h - what is worth watching, in the text format of Prometheus.
- *
- * Made of what it is given and of nothing else.
+ * metrics.h - metrics in the text format of Prometheus. Pure: reads only its arguments.
  */
 #ifndef HF_FRONT_METRICS_H
 #define HF_FRONT_METRICS_H
@@ -18,18 +16,18 @@ enum hf_front_limit {
     HF_FRONT_LIMITS
 };
 
-/* How often those with one token were refused for each limit. */
+/* How often clients with one token were refused because of each limit. */
 struct hf_tally {
-    char *token; /* its name; "": those without one */
+    char *token; /* its name; "": clients without a token */
     uint64_t refused[HF_FRONT_LIMITS];
 };
 
 struct hf_tallies {
-    struct hf_tally *list; /* one for each token that is configured, and the first for none */
+    struct hf_tally *list; /* the first for clients without a token, then one for each token */
     size_t count;
 };
 
-/* What is worth knowing of the HTTP front at one moment. */
+/* The HTTP front at one moment. */
 struct hf_http_status {
     uint64_t sessions, connections;
     uint64_t streams;      /* event streams that are open */

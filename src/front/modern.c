@@ -7,17 +7,17 @@
 
 static const struct hf_span no_id = { NULL, 0 };
 
-struct post { /* one that is being looked at */
+struct post {
     struct hf_exchange *exchange;
     const struct hf_http_head *head;
     struct hf_msg msg;
 };
 
-/* ---- is it said in the headers as it is in the body? ----
+/* ---- comparing headers with the body ----
  *
- * Each of these refuses what is wrong and says whether it did. */
+ * Each of these functions returns whether it refused the request. A header that is there twice
+ * counts as missing. */
 
-/* A header that is there twice says nothing. */
 static bool refuse_header(const struct post *post, const char *name, struct hf_span what)
 {
     hf_http_refuse(post->exchange, 400, post->msg.id, HF_CODE_HEADER_MISMATCH,
@@ -36,8 +36,8 @@ static bool refuse_meta(const struct post *post, const char *what)
     return true;
 }
 
-/* Which version it is, and that its introduction is complete; the engine knows whether we speak it.
- */
+/* The version and the members of _meta that every modern request needs. Whether we speak that
+ * version, the engine decides. */
 static bool refuse_introduction(const struct post *post)
 {
     const struct hf_span said = hf_http_header(post->head, HF_HTTP_MCP_PROTOCOL_VERSION);
@@ -64,7 +64,7 @@ static bool refuse_method(const struct post *post)
     return !is_same && refuse_header(post, "Mcp-Method", HF_SPAN("method"));
 }
 
-/* What lacks the name in its body is the engine's to refuse. */
+/* A request without the name in its body is refused by the engine. */
 static bool refuse_name(const struct post *post)
 {
     const struct hf_span member = hf_mcp_name_member(post->msg.method);
@@ -75,7 +75,7 @@ static bool refuse_name(const struct post *post)
     return !is_same && refuse_header(post, "Mcp-Name", member);
 }
 
-/* For hf_mcp_params, which goes on while this is true. */
+/* For hf_mcp_params, which continues while this returns true. */
 static bool accept_param(void *context, struct hf_span name, struct hf_span value)
 {
     const struct post *post = context;
@@ -93,7 +93,7 @@ static bool accept_param(void *context, struct hf_span name, struct hf_span valu
     return is_same;
 }
 
-/* A tool whose marks are wrong must not be used by clients at all, so there is nothing to compare.
+/* Clients must not use a tool whose x-mcp-header marks are invalid, so nothing is compared there.
  */
 static bool refuse_params(struct post *post, struct hf_session *session)
 {
@@ -106,7 +106,7 @@ static bool refuse_params(struct post *post, struct hf_session *session)
                           post);
 }
 
-/* The version says nothing about headers of notifications, but what is said must be true. */
+/* The specification requires no headers of notifications, but those that are there must match. */
 static bool refuse_notification(const struct post *post)
 {
     const struct hf_span version = hf_json_path(
@@ -118,23 +118,22 @@ static bool refuse_notification(const struct post *post)
     return post->head->counts[HF_HTTP_MCP_METHOD] > 0 && refuse_method(post);
 }
 
-/* ---- giving it to the engine ---- */
+/* ---- passing it to the engine ---- */
 
-/* The one of this token at this door. Those in use are at the front. */
+/* The shared session of this token at this endpoint. The last used are at the front of the list. */
 static struct hf_http_session *session_for(struct hf_http_front *front,
-                                           const struct hf_visitor *visitor,
-                                           const struct post *post)
+                                           const struct hf_caller *caller, const struct post *post)
 {
     struct hf_http_session *session;
     HF_LIST_EACH (session, &front->modern, struct hf_http_session, in_modern) {
-        if (!hf_http_session_is_of(session, visitor))
+        if (!hf_http_session_is_of(session, caller))
             continue;
         hf_unlink(&session->in_modern);
         hf_list_push_front(&front->modern, &session->in_modern);
         hf_http_session_touch(session);
         return session;
     }
-    session = hf_http_session_new(front, visitor, post->exchange, post->msg.id, false);
+    session = hf_http_session_new(front, caller, post->exchange, post->msg.id, false);
     if (!session)
         return NULL;
     session->is_modern = true;
@@ -147,20 +146,20 @@ static void take(struct hf_http_session *session, const struct post *post, bool 
                  bool takes_events)
 {
     struct hf_http_front *front = session->front;
-    struct hf_feed *feed = hf_feed_new(session, post->exchange);
-    if (!feed) {
+    struct hf_reply_stream *stream = hf_reply_stream_new(session, post->exchange);
+    if (!stream) {
         hf_http_refuse(post->exchange, 503, post->msg.id, -31005,
                        "holdfast holds too many requests at this moment; this one was not sent");
         return;
     }
-    feed->takes_json = takes_json;
-    feed->takes_events = takes_events;
-    const struct hf_origin origin = hf_http_session_origin(session, post->exchange, feed->via);
-    feed->owed = feed->total = hf_session_message_from(
+    stream->takes_json = takes_json;
+    stream->takes_events = takes_events;
+    const struct hf_origin origin = hf_http_session_origin(session, post->exchange, stream->via);
+    stream->owed = stream->total = hf_session_message_from(
         session->core, hf_exchange_body(post->exchange), &origin, hf_shell_time(front->shell));
 }
 
-static void take_request(struct hf_http_front *front, const struct hf_visitor *visitor,
+static void take_request(struct hf_http_front *front, const struct hf_caller *caller,
                          struct post *post, bool takes_json, bool takes_events)
 {
     if (refuse_introduction(post) || refuse_method(post) || refuse_name(post))
@@ -170,20 +169,20 @@ static void take_request(struct hf_http_front *front, const struct hf_visitor *v
                        "Not Acceptable: subscriptions/listen is answered with text/event-stream");
         return;
     }
-    struct hf_http_session *session = session_for(front, visitor, post);
+    struct hf_http_session *session = session_for(front, caller, post);
     if (session && !refuse_params(post, session->core))
         take(session, post, takes_json, takes_events);
     hf_shell_pump(front->shell);
 }
 
-/* One that is cancelled is so by closing its connection. Its id means nothing here: clients of one
- * token do not know of each other's. */
-static void take_notification(struct hf_http_front *front, const struct hf_visitor *visitor,
+/* notifications/cancelled is ignored: modern clients cancel by closing the connection, and clients
+ * that share a session may use the same ids. */
+static void take_notification(struct hf_http_front *front, const struct hf_caller *caller,
                               const struct post *post)
 {
     if (refuse_notification(post))
         return;
-    struct hf_http_session *session = session_for(front, visitor, post);
+    struct hf_http_session *session = session_for(front, caller, post);
     if (!session)
         return;
     if (!hf_span_is(post->msg.method, "notifications/cancelled"))
@@ -193,7 +192,7 @@ static void take_notification(struct hf_http_front *front, const struct hf_visit
     hf_shell_pump(front->shell);
 }
 
-bool hf_modern_post(struct hf_http_front *front, const struct hf_visitor *visitor,
+bool hf_modern_post(struct hf_http_front *front, const struct hf_caller *caller,
                     struct hf_exchange *exchange, bool takes_json, bool takes_events)
 {
     struct post post = { .exchange = exchange, .head = hf_exchange_head(exchange) };
@@ -211,9 +210,9 @@ bool hf_modern_post(struct hf_http_front *front, const struct hf_visitor *visito
     else if (status == HF_MSG_NOT_A_REQUEST)
         hf_http_refuse(exchange, 400, post.msg.id, -32600, "%s", err.text);
     else if (post.msg.kind == HF_MSG_REQUEST)
-        take_request(front, visitor, &post, takes_json, takes_events);
+        take_request(front, caller, &post, takes_json, takes_events);
     else if (post.msg.kind == HF_MSG_NOTIFICATION)
-        take_notification(front, visitor, &post);
+        take_notification(front, caller, &post);
     else
         hf_http_refuse(exchange, 400, no_id, -32600,
                        "Invalid Request: nobody is asked anything in this version, so there is "
@@ -232,10 +231,10 @@ bool hf_modern_refuses(struct hf_exchange *exchange)
     return true;
 }
 
-/* ---- what the engine says ---- */
+/* ---- messages of the engine ---- */
 
-/* What is wrong with a request as such is said with a status too. Our own errors never are: another
- * status invites somebody in between to send it again. */
+/* Malformed requests get a status of their own. Our own errors do not: a status other than 200
+ * invites proxies to send the request again. */
 static int status_of(int error_code)
 {
     switch (error_code) {
@@ -249,33 +248,35 @@ static int status_of(int error_code)
     }
 }
 
-void hf_modern_say(const struct hf_http_session *session, const struct hf_effect *effect)
+void hf_modern_send(const struct hf_http_session *session, const struct hf_effect *effect)
 {
-    struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
-    if (!feed) /* whoever asked is gone; to nobody else we have anything to say */
+    struct hf_reply_stream *stream =
+        effect->via ? hf_reply_stream_find(session, effect->via) : NULL;
+    if (!stream) /* the client of that request has gone */
         return;
-    const bool is_json = effect->is_answer && feed->takes_json && !feed->is_streaming;
-    struct hf_truth room;
-    const struct hf_effect *given = effect->is_answer ? hf_feed_fit(feed, effect, &room) : effect;
+    const bool is_json = effect->is_answer && stream->takes_json && !stream->is_streaming;
+    struct hf_oversized room;
+    const struct hf_effect *given =
+        effect->is_answer ? hf_reply_stream_fit(stream, effect, &room) : effect;
     if (is_json && effect->piece_count) {
-        hf_http_answer(feed->exchange, status_of(given->error_code), NULL, "application/json",
+        hf_http_answer(stream->exchange, status_of(given->error_code), NULL, "application/json",
                        given->pieces, given->piece_count);
-        feed->exchange = NULL;
-    } else if (feed->takes_events && effect->piece_count) {
-        if (!feed->is_streaming)
-            hf_feed_begin(feed);
-        hf_feed_say_plainly(feed, given);
+        stream->exchange = NULL;
+    } else if (stream->takes_events && effect->piece_count) {
+        if (!stream->is_streaming)
+            hf_reply_stream_begin(stream);
+        hf_reply_stream_send_without_id(stream, given);
     }
     if (!effect->is_answer)
         return;
-    hf_feed_end_exchange(feed);
-    hf_feed_free(feed);
+    hf_reply_stream_end_exchange(stream);
+    hf_reply_stream_free(stream);
 }
 
-void hf_modern_gone(struct hf_feed *feed)
+void hf_modern_gone(struct hf_reply_stream *stream)
 {
-    struct hf_http_session *session = feed->session;
-    const uint64_t via = feed->via;
-    hf_feed_free(feed);
+    struct hf_http_session *session = stream->session;
+    const uint64_t via = stream->via;
+    hf_reply_stream_free(stream);
     hf_session_via_cancelled(session->core, via, hf_shell_time(session->front->shell));
 }

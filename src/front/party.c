@@ -18,7 +18,7 @@ void hf_parties_done(struct hf_parties *parties)
 
 enum { ADDRESSES, TOKENS }; /* scopes of the map */
 
-/* `token` NULL: the key is an address. Nobody can make a hash that is somebody's address. */
+/* `token` NULL: the key is an address. */
 static struct hf_party *find_or_make(struct hf_parties *parties, const uint8_t *key,
                                      const char *token)
 {
@@ -50,7 +50,7 @@ struct hf_party *hf_party_of_address(struct hf_parties *parties, const struct hf
     return find_or_make(parties, key.bytes, NULL);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 struct hf_party *hf_party_new(struct hf_party *within)
 {

@@ -27,7 +27,7 @@ static size_t count(const struct hf_engine_status *engine,
     return n;
 }
 
-/* A reason may hold words of the server: one line, and nothing that a terminal obeys. */
+/* A reason may quote the server: control characters become spaces. */
 static void add_server(struct hf_buf *out, const struct hf_server_status *server)
 {
     const char *reason = server->last_reason ? server->last_reason : "";

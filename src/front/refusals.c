@@ -13,15 +13,15 @@ static const struct {
     [HF_REFUSED_LIMIT] = { "limit", "more than their share" },
 };
 
-static bool may_tell(const struct hf_refusal_kind *kind, uint64_t now_ms)
+static bool may_log(const struct hf_refusal_kind *kind, uint64_t now_ms)
 {
-    return !kind->told_ms || now_ms >= kind->told_ms + QUIET_MS;
+    return !kind->logged_ms || now_ms >= kind->logged_ms + QUIET_MS;
 }
 
-static uint64_t tell(struct hf_refusal_kind *kind, uint64_t now_ms)
+static uint64_t note_logged(struct hf_refusal_kind *kind, uint64_t now_ms)
 {
     const uint64_t left_out = kind->left_out;
-    kind->told_ms = now_ms;
+    kind->logged_ms = now_ms;
     kind->left_out = 0;
     return left_out;
 }
@@ -31,11 +31,11 @@ bool hf_refusals_note(struct hf_refusals *refusals, enum hf_refusal kind, uint64
 {
     struct hf_refusal_kind *it = &refusals->kinds[kind];
     it->count++;
-    if (!may_tell(it, now_ms)) {
+    if (!may_log(it, now_ms)) {
         it->left_out++;
         return false;
     }
-    *ret_left_out = tell(it, now_ms);
+    *ret_left_out = note_logged(it, now_ms);
     return true;
 }
 
@@ -44,10 +44,10 @@ bool hf_refusals_take_left_out(struct hf_refusals *refusals, uint64_t now_ms,
 {
     for (enum hf_refusal kind = 0; kind < HF_REFUSALS; kind++) {
         struct hf_refusal_kind *it = &refusals->kinds[kind];
-        if (!it->left_out || !may_tell(it, now_ms))
+        if (!it->left_out || !may_log(it, now_ms))
             continue;
         *ret_kind = kind;
-        *ret_left_out = tell(it, now_ms);
+        *ret_left_out = note_logged(it, now_ms);
         return true;
     }
     return false;
@@ -58,7 +58,7 @@ uint64_t hf_refusals_next_ms(const struct hf_refusals *refusals)
     uint64_t next_ms = 0;
     for (enum hf_refusal kind = 0; kind < HF_REFUSALS; kind++) {
         const struct hf_refusal_kind *it = &refusals->kinds[kind];
-        const uint64_t at_ms = it->told_ms + QUIET_MS;
+        const uint64_t at_ms = it->logged_ms + QUIET_MS;
         if (it->left_out && (!next_ms || at_ms < next_ms))
             next_ms = at_ms;
     }

@@ -1,9 +1,9 @@
 /*
- * refusals.h - who was not let in is seen: one line in the log, and a count.
+ * refusals.h - refused requests are counted, and logged at a bounded rate.
  *
- * Whoever knocks a thousand times a second must not fill the log: of each kind there is one line a
- * second at most, and the next one says how many were left out. What was left out last is said a
- * second later by itself.
+ * A client that is refused a thousand times a second must not fill the log: of each kind of refusal
+ * there is at most one line a second, and the next line says how many got none. If no other refusal
+ * follows, a line of its own says that a second later.
  */
 #ifndef HF_FRONT_REFUSALS_H
 #define HF_FRONT_REFUSALS_H
@@ -17,26 +17,27 @@ enum hf_refusal {
     HF_REFUSED_ORIGIN,
     HF_REFUSED_NO_TOKEN,
     HF_REFUSED_WRONG_TOKEN,
-    HF_REFUSED_LIMIT, /* has its share, or there is nothing left */
+    HF_REFUSED_LIMIT, /* the party's share, or the whole limit, is used up */
     HF_REFUSALS
 };
 
 struct hf_refusals {
     struct hf_refusal_kind {
-        uint64_t count;   /* in all */
-        uint64_t told_ms; /* when the last line was; 0: never */
-        uint64_t left_out;
+        uint64_t count;     /* in all */
+        uint64_t logged_ms; /* when the last line was; 0: never */
+        uint64_t left_out;  /* refusals since then, without a line */
     } kinds[HF_REFUSALS];
 };
 
-/* Counts one; true: it is to be told now, and `ret_left_out` were not since the last line. */
+/* Counts a refusal. True: it is to be logged now, with `ret_left_out`, the number of refusals of
+ * this kind that got no line since the last one. */
 bool hf_refusals_note(struct hf_refusals *refusals, enum hf_refusal kind, uint64_t now_ms,
                       uint64_t *ret_left_out);
-/* One kind of which some were left out, with nothing told of it for a second; it counts as told.
- * False: there is none. */
+/* A kind of which some were left out, and whose last line is a second old; they count as logged
+ * then. False: there is none. */
 bool hf_refusals_take_left_out(struct hf_refusals *refusals, uint64_t now_ms,
                                enum hf_refusal *ret_kind, uint64_t *ret_left_out);
-uint64_t hf_refusals_next_ms(const struct hf_refusals *refusals); /* 0: nothing is left to tell */
+uint64_t hf_refusals_next_ms(const struct hf_refusals *refusals); /* 0: nothing is left to log */
 const char *hf_refusal_name(enum hf_refusal kind);                /* "wrong_token" */
 const char *hf_refusal_text(enum hf_refusal kind); /* "a token that we do not know" */
 

@@ -1,19 +1,19 @@
-/* route.c - which request is whose to answer: one table of paths, methods, who may, and handlers.
+/* route.c - which handler answers a request: one table of paths, methods, permissions and handlers.
  *
- * At a path for clients, who may not come in is told so before anything else is looked at, its
- * method included. The other paths are no secret: there the method comes first. */
+ * At a path for clients, admission is decided before anything else, the method included. The other
+ * paths are no secret: there the method comes first. */
 #include <stdio.h>
 #include "base/hex.h"
 #include "front/http_parts.h"
 #include "front/metrics.h"
 #include "front/ready.h"
 
-enum { UNWANTED_MAX = 16 * 1024 }; /* of a body where none is of use */
+enum { UNWANTED_MAX = 16 * 1024 }; /* bytes of a body that the handler does not read */
 
-static const size_t metrics_max = (size_t)256 << 20; /* far above what any config makes of it */
+static const size_t metrics_max = (size_t)256 << 20; /* far above what any config leads to */
 static const struct hf_span no_id = { NULL, 0 };
 
-/* ---- what is answered without a word of MCP ---- */
+/* ---- paths for monitoring ---- */
 
 static void say_word(struct hf_exchange *exchange, int status, const char *word)
 {
@@ -21,11 +21,11 @@ static void say_word(struct hf_exchange *exchange, int status, const char *word)
     hf_http_answer(exchange, status, "Cache-Control: no-store\r\n", "text/plain", &piece, 1);
 }
 
-static void say_healthy(struct hf_http_front *front, const struct hf_visitor *visitor,
+static void say_healthy(struct hf_http_front *front, const struct hf_caller *caller,
                         struct hf_exchange *exchange)
 {
     (void)front;
-    (void)visitor;
+    (void)caller;
     say_word(exchange, 200, "ok\n");
 }
 
@@ -35,8 +35,8 @@ static bool is_shown(const void *context, const char *server)
     return !token || hf_policy_allows_server(token->policy, server);
 }
 
-/* Names of servers are for those who may use them. */
-static void say_ready(struct hf_http_front *front, const struct hf_visitor *visitor,
+/* Names of servers are shown only to callers that may use them. */
+static void say_ready(struct hf_http_front *front, const struct hf_caller *caller,
                       struct hf_exchange *exchange)
 {
     const struct hf_token *token;
@@ -44,7 +44,7 @@ static void say_ready(struct hf_http_front *front, const struct hf_visitor *visi
         hf_access_decide(front->access, hf_exchange_head(exchange), &token) == HF_ADMITTED;
     struct hf_engine_status engine;
     struct hf_buf out;
-    (void)visitor;
+    (void)caller;
     hf_engine_status(front->shell->engine, &engine);
     hf_buf_init(&out, metrics_max);
     const bool is_ready =
@@ -59,13 +59,13 @@ static void say_ready(struct hf_http_front *front, const struct hf_visitor *visi
 static uint64_t open_streams(const struct hf_http_front *front)
 {
     uint64_t count = 0;
-    const struct hf_feed *feed;
-    HF_LIST_EACH (feed, &front->open, struct hf_feed, due)
-        count += feed->is_streaming;
+    const struct hf_reply_stream *stream;
+    HF_LIST_EACH (stream, &front->open, struct hf_reply_stream, due)
+        count += stream->is_streaming;
     return count;
 }
 
-static void say_metrics(struct hf_http_front *front, const struct hf_visitor *visitor,
+static void say_metrics(struct hf_http_front *front, const struct hf_caller *caller,
                         struct hf_exchange *exchange)
 {
     const struct hf_http_status http = {
@@ -78,7 +78,7 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
     };
     struct hf_engine_status engine;
     struct hf_buf out;
-    (void)visitor;
+    (void)caller;
     hf_engine_status(front->shell->engine, &engine);
     hf_buf_init(&out, metrics_max);
     hf_metrics_write(&out, &engine, &http);
@@ -93,16 +93,16 @@ static void say_metrics(struct hf_http_front *front, const struct hf_visitor *vi
 
 enum who {
     ANYBODY,
-    WATCHERS, /* on loopback whoever names us; from elsewhere as clients */
-    CLIENTS,  /* whoever front/access.h lets in; behind the path a server may be named */
+    WATCHERS, /* on loopback a good Host and Origin are enough; else as CLIENTS */
+    CLIENTS,  /* admitted by front/access.h; a server's name may follow the path */
 };
 
 struct hf_route {
     struct hf_span path;
-    struct hf_span method; /* p NULL: every other one */
+    struct hf_span method; /* p NULL: every other method */
     enum who who;
     hf_route_handler *handler;
-    bool (*takes)(struct hf_exchange *exchange); /* NULL: any head; its body is then not wanted */
+    bool (*takes)(struct hf_exchange *exchange); /* NULL: any head; the body is not read */
 };
 
 static const char mcp[] = "/mcp", sse[] = "/sse", healthz[] = "/healthz", readyz[] = "/readyz",
@@ -118,7 +118,7 @@ static bool takes_any(struct hf_exchange *exchange)
     return true;
 }
 
-/* Rows of one path stand together, and have the same text. */
+/* Rows of one path stand together and share its text: is_of_path compares pointers. */
 static const struct hf_route routes[] = {
     { TEXT(mcp), TEXT("GET"), CLIENTS, hf_mcp_get, NULL },
     { TEXT(mcp), TEXT("POST"), CLIENTS, hf_mcp_post, hf_mcp_takes },
@@ -133,7 +133,7 @@ static const struct hf_route routes[] = {
 #undef TEXT
 static const struct hf_route *const routes_end = routes + sizeof routes / sizeof *routes;
 
-/* The first row of that path, or NULL. `ret_name` is what follows behind a path for clients. */
+/* The first row of that path, or NULL. `ret_name` is what follows a path for clients. */
 static const struct hf_route *find_path(struct hf_span path, struct hf_span *ret_name)
 {
     for (const struct hf_route *route = routes; route < routes_end; route++) {
@@ -169,10 +169,10 @@ static void refuse_method(const struct hf_route *first, struct hf_exchange *exch
     hf_http_refuse_method(exchange, allowed);
 }
 
-/* ---- the way in ---- */
+/* ---- admission ---- */
 
-/* A name as a path has it, with %20 for a space. False: it cannot be one. */
-static bool name_of(struct hf_span raw, char room[HF_DOOR_MAX], struct hf_span *ret)
+/* Decodes a server's name in a path (%20 is a space). False: it cannot be a name. */
+static bool name_of(struct hf_span raw, char room[HF_ENDPOINT_MAX], struct hf_span *ret)
 {
     size_t n = 0;
     for (size_t i = 0; i < raw.n; i++) {
@@ -183,7 +183,7 @@ static bool name_of(struct hf_span raw, char room[HF_DOOR_MAX], struct hf_span *
                 return false;
             i += 2;
         }
-        if (n + 1 == HF_DOOR_MAX || c == '\0')
+        if (n + 1 == HF_ENDPOINT_MAX || c == '\0')
             return false;
         room[n++] = (char)c;
     }
@@ -192,27 +192,27 @@ static bool name_of(struct hf_span raw, char room[HF_DOOR_MAX], struct hf_span *
     return n > 0;
 }
 
-/* The server that a client names behind the path, if any. False: it was refused. */
-static bool take_name(struct hf_visitor *visitor, struct hf_exchange *exchange, struct hf_span name,
-                      char room[HF_DOOR_MAX])
+/* Reads the server's name after the path, if there is one. False: the request was refused. */
+static bool take_name(struct hf_caller *caller, struct hf_exchange *exchange, struct hf_span name,
+                      char room[HF_ENDPOINT_MAX])
 {
     if (!name.n)
         return true;
-    if (!name_of(hf_span_from(name, 1), room, &visitor->door)) {
+    if (!name_of(hf_span_from(name, 1), room, &caller->endpoint)) {
         hf_http_refuse(exchange, 404, no_id, -32000, "There is no such server here");
         return false;
     }
-    if (visitor->token && !hf_policy_allows_server(visitor->token->policy, room)) {
+    if (caller->token && !hf_policy_allows_server(caller->token->policy, room)) {
         hf_http_refuse(exchange, 403, no_id, -31007, "This token is not for that server");
         return false;
     }
     return true;
 }
 
-/* Who is answered by whom, or NULL: the exchange was answered or has to wait. */
+/* The route of an admitted request. NULL: the exchange was answered or has to wait. */
 static const struct hf_route *admit(struct hf_http_front *front, struct hf_exchange *exchange,
-                                    bool is_authorized, struct hf_visitor *visitor,
-                                    char room[HF_DOOR_MAX])
+                                    bool is_authorized, struct hf_caller *caller,
+                                    char room[HF_ENDPOINT_MAX])
 {
     const struct hf_http_request *request = hf_exchange_request(exchange);
     struct hf_span name;
@@ -223,8 +223,8 @@ static const struct hf_route *admit(struct hf_http_front *front, struct hf_excha
         return NULL;
     }
     if (first->who == CLIENTS &&
-        (!hf_admission_of_client(front, exchange, is_authorized, &visitor->token) ||
-         !take_name(visitor, exchange, name, room)))
+        (!hf_admission_of_client(front, exchange, is_authorized, &caller->token) ||
+         !take_name(caller, exchange, name, room)))
         return NULL;
     const struct hf_route *route = find_method(first, request->method);
     if (!route)
@@ -239,10 +239,10 @@ void hf_route_head(struct hf_http_front *front, struct hf_exchange *exchange, bo
     struct hf_judged *judged = &front->judged;
     judged->exchange = NULL;
     judged->session = NULL;
-    judged->visitor = (struct hf_visitor) { 0 };
-    judged->route = admit(front, exchange, is_authorized, &judged->visitor, judged->door);
-    if (!judged->route || (judged->route->who == CLIENTS &&
-                           !hf_admission_of_party(front, &judged->visitor, exchange)))
+    judged->caller = (struct hf_caller) { 0 };
+    judged->route = admit(front, exchange, is_authorized, &judged->caller, judged->endpoint);
+    if (!judged->route ||
+        (judged->route->who == CLIENTS && !hf_admission_of_party(front, &judged->caller, exchange)))
         return;
     const bool takes_body = judged->route->takes != NULL;
     if (takes_body && !judged->route->takes(exchange))
@@ -255,13 +255,13 @@ void hf_route_request(struct hf_http_front *front, struct hf_exchange *exchange)
 {
     struct hf_judged *judged = &front->judged;
     if (judged->exchange == exchange) {
-        judged->route->handler(front, &judged->visitor, exchange);
+        judged->route->handler(front, &judged->caller, exchange);
         judged->exchange = NULL;
         return;
     }
-    struct hf_visitor visitor = { 0 };
-    char room[HF_DOOR_MAX];
-    const struct hf_route *route = admit(front, exchange, true, &visitor, room);
+    struct hf_caller caller = { 0 };
+    char room[HF_ENDPOINT_MAX];
+    const struct hf_route *route = admit(front, exchange, true, &caller, room);
     if (route)
-        route->handler(front, &visitor, exchange);
+        route->handler(front, &caller, exchange);
 }

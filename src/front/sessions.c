@@ -1,5 +1,5 @@
-/* sessions.c - clients of the HTTP front: made by an initialize (or an SSE stream), bound to the
- * token and the door they came with, forgotten when they were not used for long. */
+/* sessions.c - sessions of HTTP clients: made by an initialize (or an SSE stream), bound to the
+ * token and the endpoint of that request, closed when they were not used for long. */
 #include "front/modern.h"
 #include "io/random.h"
 
@@ -10,7 +10,7 @@ static struct hf_http_session *session_of(struct hf_link *link)
     return HF_ITEM(link, struct hf_http_session, entry.link);
 }
 
-/* ---- what the engine says ---- */
+/* ---- messages of the engine ---- */
 
 static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
 {
@@ -18,23 +18,25 @@ static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
     if (!session->core)
         return;
     if (session->is_modern) {
-        hf_modern_say(session, effect);
+        hf_modern_send(session, effect);
         return;
     }
-    struct hf_feed *feed = effect->via ? hf_feed_find(session, effect->via) : NULL;
-    if (feed && feed->is_over) /* a server takes a question back that it asked during that call */
-        feed = NULL;
-    if (feed && effect->is_answer)
-        hf_feed_answer(feed, effect);
+    struct hf_reply_stream *stream =
+        effect->via ? hf_reply_stream_find(session, effect->via) : NULL;
+    if (stream &&
+        stream->is_finished) /* a server takes a question back that it asked during that call */
+        stream = NULL;
+    if (stream && effect->is_answer)
+        hf_reply_stream_answer(stream, effect);
     else if (session->is_sse || !effect->is_answer)
-        hf_feed_say(feed ? feed : hf_feed_standalone(session), effect);
+        hf_reply_stream_send(stream ? stream : hf_reply_stream_standalone(session), effect);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 bool hf_http_session_is_busy(const struct hf_http_session *session)
 {
-    return !hf_list_empty(&session->feeds) ||
+    return !hf_list_empty(&session->streams) ||
            (session->standalone && session->standalone->exchange);
 }
 
@@ -46,9 +48,9 @@ void hf_http_session_touch(struct hf_http_session *session)
     hf_list_push(&session->opener->by_use, &session->in_opener);
 }
 
-/* Clients that never say that they leave must not keep newcomers out for a whole sessionTtlMs; one
- * that was here a moment ago has not left, and one that is being answered is here. `opener` NULL:
- * anybody's. */
+/* Clients that leave without a DELETE must not keep new clients out for a whole sessionTtlMs. A
+ * session that was used in the last minute, or that has open requests, is not dropped. `opener`
+ * NULL: a session of any party. */
 static void drop_longest_unused(struct hf_http_front *front, const struct hf_party *opener)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
@@ -67,7 +69,7 @@ static void drop_longest_unused(struct hf_http_front *front, const struct hf_par
     }
 }
 
-/* Takes the reference of its opener. */
+/* Takes over the caller's reference to `opener`. */
 static void count(struct hf_http_session *session, struct hf_party *opener)
 {
     session->opener = opener;
@@ -86,7 +88,7 @@ static void stop_counting(struct hf_http_session *session)
     session->party = session->opener = NULL;
 }
 
-static struct hf_http_session *make(struct hf_http_front *front, const struct hf_visitor *visitor,
+static struct hf_http_session *make(struct hf_http_front *front, const struct hf_caller *caller,
                                     struct hf_server *only, struct hf_party *opener, bool is_sse)
 {
     const uint64_t now_ms = hf_shell_now(front->shell);
@@ -100,23 +102,23 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     session->is_sse = is_sse;
     count(session, opener);
     session->only = only;
-    session->door = visitor->door.p ? hf_span_dup(visitor->door) : NULL;
-    hf_link_init(&session->feeds);
+    session->endpoint = caller->endpoint.p ? hf_span_dup(caller->endpoint) : NULL;
+    hf_link_init(&session->streams);
     hf_link_init(&session->kept);
     hf_session_table_add(&front->session_table, &session->entry, id, now_ms);
     hf_http_wake(front, now_ms + front->session_ttl_ms);
     session->core =
         hf_session_open(front->shell->engine, only, &session->sink, hf_shell_time(front->shell));
-    if (visitor->token) {
+    if (caller->token) {
         session->has_token = true;
-        session->token_name = hf_strdup(visitor->token->name);
-        session->policy = visitor->token->policy;
-        memcpy(session->token, visitor->token->hash, sizeof session->token);
+        session->token_name = hf_strdup(caller->token->name);
+        session->policy = caller->token->policy;
+        memcpy(session->token, caller->token->hash, sizeof session->token);
     }
     if (session->policy)
         hf_session_set_policy(session->core, session->policy);
-    if (visitor->token)
-        hf_session_set_errors_as(session->core, visitor->token->errors_as);
+    if (caller->token)
+        hf_session_set_errors_as(session->core, caller->token->errors_as);
     return session;
 }
 
@@ -129,8 +131,8 @@ static enum hf_share_verdict find_room(struct hf_http_front *front, const struct
     return hf_share_judge(&front->sessions, &opener->sessions, 1);
 }
 
-/* Whoever has this connection, with a reference. One of this machine that has no session yet is its
- * connection. */
+/* The party of this connection, with a reference. For a client of this machine that has no session
+ * yet, a new party is made for its connection. */
 static struct hf_party *opener_of(struct hf_exchange *exchange)
 {
     struct hf_http_party *http = hf_exchange_party(exchange);
@@ -156,15 +158,15 @@ static void refuse_room(struct hf_exchange *exchange, struct hf_span id,
 }
 
 struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
-                                            const struct hf_visitor *visitor,
+                                            const struct hf_caller *caller,
                                             struct hf_exchange *exchange, struct hf_span id,
                                             bool is_sse)
 {
     struct hf_server *only =
-        visitor->door.p ? hf_server_find(front->shell->engine, visitor->door) : NULL;
-    if (visitor->door.p && !only) {
+        caller->endpoint.p ? hf_server_find(front->shell->engine, caller->endpoint) : NULL;
+    if (caller->endpoint.p && !only) {
         hf_http_refuse(exchange, 404, id, -32000, "There is no server \"%.*s\" here",
-                       HF_FMT(visitor->door));
+                       HF_FMT(caller->endpoint));
         return NULL;
     }
     if (front->is_stopping) {
@@ -174,7 +176,7 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
     struct hf_party *opener = opener_of(exchange);
     const enum hf_share_verdict verdict = find_room(front, opener);
     if (verdict == HF_SHARE_FITS)
-        return make(front, visitor, only, opener, is_sse);
+        return make(front, caller, only, opener, is_sse);
     hf_http_count_refusal(front, opener, HF_LIMIT_SESSIONS);
     hf_party_unref(opener);
     refuse_room(exchange, id, verdict);
@@ -191,29 +193,29 @@ struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
     };
 }
 
-bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_visitor *visitor)
+bool hf_http_session_is_of(const struct hf_http_session *session, const struct hf_caller *caller)
 {
-    const bool same_door = session->door
-                               ? visitor->door.p && hf_span_is(visitor->door, session->door)
-                               : !visitor->door.p;
-    if (!same_door || session->has_token != (visitor->token != NULL))
+    const bool same_endpoint =
+        session->endpoint ? caller->endpoint.p && hf_span_is(caller->endpoint, session->endpoint)
+                          : !caller->endpoint.p;
+    if (!same_endpoint || session->has_token != (caller->token != NULL))
         return false;
-    return !visitor->token || hf_digest_same(session->token, visitor->token->hash);
+    return !caller->token || hf_digest_same(session->token, caller->token->hash);
 }
 
 struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
-                                                const struct hf_visitor *visitor, struct hf_span id)
+                                                const struct hf_caller *caller, struct hf_span id)
 {
     struct hf_session_entry *entry = hf_session_table_find(&front->session_table, id);
     struct hf_http_session *session = entry ? session_of(&entry->link) : NULL;
-    return session && hf_http_session_is_of(session, visitor) ? session : NULL;
+    return session && hf_http_session_is_of(session, caller) ? session : NULL;
 }
 
 struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
-                                             const struct hf_visitor *visitor, struct hf_span id,
+                                             const struct hf_caller *caller, struct hf_span id,
                                              bool is_sse)
 {
-    struct hf_http_session *session = hf_http_session_look_up(front, visitor, id);
+    struct hf_http_session *session = hf_http_session_look_up(front, caller, id);
     if (!session || session->is_sse != is_sse)
         return NULL;
     hf_http_session_touch(session);
@@ -222,49 +224,49 @@ struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
 
 static bool has_readers(const struct hf_http_session *session)
 {
-    const struct hf_feed *feed, *standalone = session->standalone;
-    HF_LIST_EACH (feed, &session->feeds, struct hf_feed, link) {
-        if (feed->exchange && !feed->is_spare)
+    const struct hf_reply_stream *stream, *standalone = session->standalone;
+    HF_LIST_EACH (stream, &session->streams, struct hf_reply_stream, link) {
+        if (stream->exchange && !stream->is_spare)
             return true;
     }
     return session->is_sse && standalone && standalone->exchange;
 }
 
-static void drop_feed(struct hf_feed *feed)
+static void drop_stream(struct hf_reply_stream *stream)
 {
-    hf_feed_end_exchange(feed);
-    hf_feed_free(feed);
+    hf_reply_stream_end_exchange(stream);
+    hf_reply_stream_free(stream);
 }
 
 void hf_http_session_close(struct hf_http_session *session)
 {
     struct hf_http_front *front = session->front;
     struct hf_session *core = session->core;
-    struct hf_feed *feed;
+    struct hf_reply_stream *stream;
     if (!core)
         return;
-    /* Who still waits is told how far its call got. Never with a 404: to a client that means that
-     * the call was not taken, and it would send it again. */
+    /* Clients that still wait are told how far their calls got. Never with a 404: a client would
+     * take that for a call that did not run, and send it again. */
     if (has_readers(session)) {
         hf_session_give_up(core, hf_shell_time(front->shell));
         hf_shell_pump(front->shell);
     }
-    if (!session->core) /* one of those answers ended it */
+    if (!session->core) /* one of those answers closed the session */
         return;
     session->core = NULL;
-    HF_LIST_EACH_SAFE (feed, &session->feeds, struct hf_feed, link)
-        drop_feed(feed);
-    HF_LIST_EACH_SAFE (feed, &session->kept, struct hf_feed, link)
-        drop_feed(feed);
+    HF_LIST_EACH_SAFE (stream, &session->streams, struct hf_reply_stream, link)
+        drop_stream(stream);
+    HF_LIST_EACH_SAFE (stream, &session->kept, struct hf_reply_stream, link)
+        drop_stream(stream);
     if (session->standalone)
-        drop_feed(session->standalone);
+        drop_stream(session->standalone);
     hf_session_table_remove(&front->session_table, &session->entry);
     stop_counting(session);
     if (front->judged.session == session)
         front->judged.session = NULL;
     hf_unlink(&session->in_modern);
-    hf_free(session->door);
-    session->door = NULL;
+    hf_free(session->endpoint);
+    session->endpoint = NULL;
     hf_free(session->token_name);
     session->token_name = NULL;
     hf_session_close(core, hf_shell_time(front->shell));
@@ -278,16 +280,17 @@ void hf_http_sessions_close(struct hf_http_front *front)
         hf_http_session_close(session_of(front->session_table.by_use.next));
 }
 
-/* Not if another server goes by the name of its door now: a client must be told of a newcomer. One
- * whose server was removed stays, and is told that by each call. */
+/* False if another server has the name of the session's endpoint now: the client must initialize
+ * anew to see it. A session whose server was removed stays; each call is told that. */
 static bool may_stay(const struct hf_http_session *session)
 {
     const struct hf_access *access = session->front->access;
     const struct hf_token *token =
         session->has_token ? hf_access_find(access, session->token) : NULL;
     const struct hf_server *there =
-        session->door ? hf_server_find(session->front->shell->engine, hf_span_of(session->door))
-                      : NULL;
+        session->endpoint
+            ? hf_server_find(session->front->shell->engine, hf_span_of(session->endpoint))
+            : NULL;
     if (there && there != session->only)
         return false;
     if (!session->has_token)

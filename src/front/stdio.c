@@ -10,7 +10,7 @@
 
 enum {
     READ_SIZE = 64 * 1024,
-    PAUSE_AT = 1024 * 1024, /* of unwritten answers: no more is read until they are out */
+    PAUSE_AT = 1024 * 1024, /* bytes of unwritten answers at which reading pauses */
     KEEP = 64 * 1024,
 };
 
@@ -18,18 +18,18 @@ struct hf_stdio_front {
     struct hf_flush flush;
     struct hf_sink sink;
     struct hf_shell *shell;
-    struct hf_session *session; /* NULL: it is gone */
+    struct hf_session *session; /* NULL: closed */
     struct hf_channel channel;
     struct hf_watch *in_watch, *out_watch;
     struct hf_lines lines;
-    void (*on_over)(void *context);
+    void (*on_finished)(void *context);
     void *context;
-    bool is_at_end, is_over;
-    struct hf_origin origin; /* the same for all of its messages */
+    bool is_at_end, is_finished;
+    struct hf_origin origin; /* of every message of this client */
     char who[PATH_MAX + 32];
 };
 
-/* A client that starts us anew comes from the same directory and the same process. */
+/* Tells clients apart by directory and parent process: a client that restarts us has the same. */
 static void find_who(struct hf_stdio_front *front)
 {
     char cwd[PATH_MAX];
@@ -38,16 +38,16 @@ static void find_who(struct hf_stdio_front *front)
     front->origin.who = hf_span_of(front->who);
 }
 
-static void be_over(struct hf_stdio_front *front)
+static void finish(struct hf_stdio_front *front)
 {
-    if (front->is_over)
+    if (front->is_finished)
         return;
-    front->is_over = true;
+    front->is_finished = true;
     hf_watch_set(front->in_watch, 0);
-    front->on_over(front->context);
+    front->on_finished(front->context);
 }
 
-/* Nobody reads what we write: nothing more can be done for this client. */
+/* The client no longer reads: nothing more can be sent to it. */
 static void lose_client(struct hf_stdio_front *front)
 {
     if (!front->session)
@@ -57,7 +57,7 @@ static void lose_client(struct hf_stdio_front *front)
     hf_buf_clear(&front->channel.out);
     hf_watch_set(front->out_watch, 0);
     hf_shell_pump(front->shell);
-    be_over(front);
+    finish(front);
 }
 
 /* ---- out ---- */
@@ -75,7 +75,7 @@ static void write_waiting(struct hf_stdio_front *front)
     }
     hf_buf_shrink(&front->channel.out, KEEP);
     hf_watch_set(front->out_watch, HF_HUNG_UP);
-    if (!front->is_at_end && !front->is_over)
+    if (!front->is_at_end && !front->is_finished)
         hf_watch_set(front->in_watch, HF_READABLE);
     hf_stdio_front_review(front);
 }
@@ -117,10 +117,10 @@ static void send_message(struct hf_sink *sink, const struct hf_effect *effect)
     struct hf_buf *out = &front->channel.out;
     const bool fits = hf_buf_reserve(out, copied + 1) &&
                       hf_channel_add_from(&front->channel, pieces, count, length - copied);
-    if (fits && copied) /* what came over HTTP may stand on many lines */
+    if (fits && copied) /* messages of HTTP servers may contain newlines */
         hf_msg_to_one_line(out->p + out->end - copied, copied);
     if (!fits || !hf_channel_add(&front->channel, HF_SPAN("\n"))) {
-        lose_client(front); /* cut off at the bound */
+        lose_client(front); /* maxBufferedBytes is reached */
         return;
     }
     if (hf_buf_len(&front->channel.out) > PAUSE_AT)
@@ -180,14 +180,14 @@ void hf_stdio_front_review(struct hf_stdio_front *front)
 {
     if (front->session && front->is_at_end && hf_session_is_settled(front->session) &&
         hf_buf_len(&front->channel.out) == 0)
-        be_over(front);
+        finish(front);
 }
 
-/* ---- coming and going ---- */
+/* ---- lifetime ---- */
 
 struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_server *only, int in_fd,
                                           int out_fd, const struct hf_limits *limits,
-                                          void (*on_over)(void *context), void *context,
+                                          void (*on_finished)(void *context), void *context,
                                           struct hf_err *err)
 {
     struct hf_stream *in = hf_stream_open_read(in_fd, err);
@@ -199,7 +199,7 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     struct hf_stdio_front *front = hf_new(struct hf_stdio_front);
     front->shell = shell;
     hf_channel_open(&front->channel, in, out, NULL, limits->max_buffered_bytes);
-    front->on_over = on_over;
+    front->on_finished = on_finished;
     front->context = context;
     front->flush.flush = flush_front;
     hf_link_init(&front->flush.link);

@@ -1,4 +1,5 @@
-/* telling.c - whom the HTTP front refused, told to the log (refusals.h) and counted by token. */
+/* refusal_log.c - requests that the HTTP front refused: lines in the log (refusals.h), and counts
+ * by token. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "front/http_parts.h"
@@ -7,7 +8,7 @@ enum { QUOTED_MAX = 100, LOG_LINE_MAX = 600, LEFT_OUT_MAX = 100 };
 
 /* ---- the log ---- */
 
-/* A part of what a stranger sent: the log escapes it, we only keep it short. */
+/* Text that a stranger sent is cut here; the log escapes it. */
 static struct hf_span shortened(struct hf_span text)
 {
     return (struct hf_span) { text.p ? text.p : "", text.n < QUOTED_MAX ? text.n : QUOTED_MAX };
@@ -35,7 +36,7 @@ static void HF_PRINTF(3, 4)
         front->log.warn(front->log.context, hf_span_of(text));
 }
 
-void hf_http_tell_left_out(struct hf_http_front *front, uint64_t now_ms)
+void hf_http_log_left_out(struct hf_http_front *front, uint64_t now_ms)
 {
     enum hf_refusal kind;
     uint64_t left_out;
@@ -54,7 +55,7 @@ static struct hf_span from_where(const struct hf_exchange *exchange)
     return peer.n ? peer : HF_SPAN("the unix socket");
 }
 
-void hf_http_tell_refusal(const struct hf_exchange *exchange, enum hf_admission admission)
+void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission admission)
 {
     struct hf_http_front *front = hf_exchange_owner(exchange);
     const struct hf_http_head *head = hf_exchange_head(exchange);
@@ -87,7 +88,7 @@ void hf_http_tell_refusal(const struct hf_exchange *exchange, enum hf_admission 
     }
 }
 
-/* ---- by token ---- */
+/* ---- counts by token ---- */
 
 void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
                            enum hf_front_limit limit)
@@ -124,7 +125,7 @@ static void add_tally(struct hf_tallies *tallies, const struct hf_tallies *befor
             memcpy(tally->refused, before->list[i].refused, sizeof tally->refused);
 }
 
-/* Of a token that is still there the count goes on. */
+/* Counts of tokens that are still configured go on. */
 void hf_tallies_renew(struct hf_http_front *front)
 {
     struct hf_tallies fresh = { 0 };
