@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "base/url.h"
 #include "holdfast/holdfast.h"
 #include "lib/door.h"
@@ -255,9 +255,9 @@ const char *hf_plain_text(const char *text, char room[HF_ERROR_SIZE])
 const char *hf_did_you_mean(const char *word, const char *const *known)
 {
     const char *best = NULL;
-    unsigned distance, best_distance = HF_NEAR_NOT;
+    unsigned distance, best_distance = HF_TOO_FAR;
     for (; *known; known++) {
-        if ((distance = hf_near(hf_span_of(word), hf_span_of(*known))) >= best_distance)
+        if ((distance = hf_edit_distance(hf_span_of(word), hf_span_of(*known))) >= best_distance)
             continue;
         best_distance = distance;
         best = *known;

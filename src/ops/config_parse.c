@@ -8,7 +8,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "base/strings.h"
 #include "ops/config.h"
 #include "ops/config_parts.h"
@@ -110,7 +110,7 @@ static const struct {
 static const char *suggestion(const struct scope *s, struct hf_span name)
 {
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
-        if (s->server && hf_near(name, hf_span_of(synonyms[i].key)) == 0)
+        if (s->server && hf_edit_distance(name, hf_span_of(synonyms[i].key)) == 0)
             return synonyms[i].ours;
     return hf_option_nearest(s->where, s->group, name);
 }
@@ -392,7 +392,7 @@ static bool check_top_key(struct parse *p, struct hf_json_iter *it, struct hf_sp
             return hf_json_get(file, ours[i]).p == it->value.p ||
                    fail_at(p, it->key.p, "%s: it is given twice", shown);
         }
-        if (hf_near(it->key, ours[i]) < HF_NEAR_NOT)
+        if (hf_edit_distance(it->key, ours[i]) < HF_TOO_FAR)
             return fail_at(p, it->key.p, "%s: there is no such key; did you mean \"%s\"?", shown,
                            ours[i].p);
     }

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include "base/hex.h"
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "base/strings.h"
 #include "ops/config_text.h"
 #include "ops/option_checks.h"
@@ -94,10 +94,10 @@ static bool unknown_member(struct hf_setting *s, struct hf_span key)
 {
     static const char *const plain[] = { "token", "value", "secret", "password", "bearer" };
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (hf_near(key, hf_span_of(plain[i])) == 0)
+        if (hf_edit_distance(key, hf_span_of(plain[i])) == 0)
             return hf_setting_refuse(s, key.p, "%s", never_plain);
     for (size_t i = 0; i < MEMBER_COUNT; i++)
-        if (hf_near(key, hf_span_of(members[i].key)) < HF_NEAR_NOT)
+        if (hf_edit_distance(key, hf_span_of(members[i].key)) < HF_TOO_FAR)
             return hf_setting_refuse(s, key.p, "there is no such key; did you mean \"%s\"?",
                                      members[i].key);
     return hf_setting_refuse(s, key.p,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include "base/fold.h"
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "ops/config.h"
 #include "ops/option_checks.h"
 #include "wire/json.h"
@@ -320,7 +320,7 @@ const char *hf_option_group(unsigned where, struct hf_span name)
 bool hf_option_comes_later(unsigned where, struct hf_span name)
 {
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-        if ((later[i].where & where) && hf_near(name, hf_span_of(later[i].key)) == 0)
+        if ((later[i].where & where) && hf_edit_distance(name, hf_span_of(later[i].key)) == 0)
             return true;
     return false;
 }
@@ -370,13 +370,13 @@ const struct hf_option *hf_option_find_kebab(const char *option)
 const char *hf_option_nearest(unsigned where, const char *group, struct hf_span name)
 {
     const char *best = NULL;
-    unsigned distance, best_distance = HF_NEAR_NOT;
+    unsigned distance, best_distance = HF_TOO_FAR;
 
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct hf_span own = name_within(&options[i], group);
         if (!(options[i].where & where) || !own.p)
             continue;
-        if ((distance = hf_near(name, own)) < best_distance) {
+        if ((distance = hf_edit_distance(name, own)) < best_distance) {
             best_distance = distance;
             best = own.p;
         }
@@ -384,7 +384,7 @@ const char *hf_option_nearest(unsigned where, const char *group, struct hf_span 
     for (size_t i = 0; !*group && i < sizeof groups / sizeof groups[0]; i++) {
         if (!(groups[i].where & where))
             continue;
-        if ((distance = hf_near(name, hf_span_of(groups[i].key))) < best_distance) {
+        if ((distance = hf_edit_distance(name, hf_span_of(groups[i].key))) < best_distance) {
             best_distance = distance;
             best = groups[i].key;
         }
@@ -394,17 +394,18 @@ const char *hf_option_nearest(unsigned where, const char *group, struct hf_span 
 
 bool hf_option_nearest_kebab(const char *option, char ret_kebab[HF_OPTION_KEBAB_MAX])
 {
-    unsigned best_distance = HF_NEAR_NOT;
+    unsigned best_distance = HF_TOO_FAR;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const unsigned distance = options[i].where & HF_WHERE_LINE
-                                      ? hf_near(hf_span_of(option), hf_span_of(options[i].key))
-                                      : HF_NEAR_NOT;
+        const unsigned distance =
+            options[i].where & HF_WHERE_LINE
+                ? hf_edit_distance(hf_span_of(option), hf_span_of(options[i].key))
+                : HF_TOO_FAR;
         if (distance < best_distance) {
             best_distance = distance;
             hf_option_kebab(&options[i], ret_kebab);
         }
     }
-    return best_distance < HF_NEAR_NOT;
+    return best_distance < HF_TOO_FAR;
 }
 
 void hf_option_allowed(const struct hf_option *o, struct hf_buf *out)

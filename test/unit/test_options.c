@@ -1,6 +1,6 @@
 /* test_options.c - the option table: sound rows, names on the command line, near-misses, texts. */
 #include "test.h"
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "ops/config.h"
 #include "ops/option_value.h"
 #include "ops/options.h"
@@ -133,16 +133,16 @@ TEST(the_nearest_of_several_wins)
 
 TEST(short_words_must_be_closer)
 {
-    CHECK_EQ(hf_near(hf_span_of("abcd"), hf_span_of("abce")), 1);
-    CHECK_EQ(hf_near(hf_span_of("abcd"), hf_span_of("abef")), HF_NEAR_NOT);
-    CHECK_EQ(hf_near(hf_span_of("abcde"), hf_span_of("abcfg")), 2);
-    CHECK_EQ(hf_near(hf_span_of("abcde"), hf_span_of("abfgh")), HF_NEAR_NOT);
-    CHECK_EQ(hf_near(hf_span_of("A-b_c.D"), hf_span_of("abcd")), 0);
-    CHECK_EQ(hf_near(hf_span_of(""), hf_span_of("")), HF_NEAR_NOT);
+    CHECK_EQ(hf_edit_distance(hf_span_of("abcd"), hf_span_of("abce")), 1);
+    CHECK_EQ(hf_edit_distance(hf_span_of("abcd"), hf_span_of("abef")), HF_TOO_FAR);
+    CHECK_EQ(hf_edit_distance(hf_span_of("abcde"), hf_span_of("abcfg")), 2);
+    CHECK_EQ(hf_edit_distance(hf_span_of("abcde"), hf_span_of("abfgh")), HF_TOO_FAR);
+    CHECK_EQ(hf_edit_distance(hf_span_of("A-b_c.D"), hf_span_of("abcd")), 0);
+    CHECK_EQ(hf_edit_distance(hf_span_of(""), hf_span_of("")), HF_TOO_FAR);
     char longest[200];
     memset(longest, 'x', sizeof longest);
-    CHECK(hf_near((struct hf_span) { longest, sizeof longest },
-                  (struct hf_span) { longest, sizeof longest }) == HF_NEAR_NOT);
+    CHECK(hf_edit_distance((struct hf_span) { longest, sizeof longest },
+                           (struct hf_span) { longest, sizeof longest }) == HF_TOO_FAR);
 }
 
 TEST(keys_of_coming_versions_are_known_as_such)

@@ -1,5 +1,5 @@
-/* near.c - see near.h. */
-#include "base/near.h"
+/* edit_distance.c - see edit_distance.h. */
+#include "base/edit_distance.h"
 #include "base/fold.h"
 
 enum { WORD_MAX = 48, SHORT = 5 };
@@ -30,7 +30,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-static unsigned edit_distance(const struct letters *a, const struct letters *b)
+static unsigned count_edits(const struct letters *a, const struct letters *b)
 {
     unsigned row[WORD_MAX + 1];
     for (unsigned j = 0; j <= b->n; j++)
@@ -47,14 +47,14 @@ static unsigned edit_distance(const struct letters *a, const struct letters *b)
     return row[b->n];
 }
 
-unsigned hf_near(struct hf_span a, struct hf_span b)
+unsigned hf_edit_distance(struct hf_span a, struct hf_span b)
 {
     struct letters x, y;
     if (!only_letters(a, &x) || !only_letters(b, &y))
-        return HF_NEAR_NOT;
+        return HF_TOO_FAR;
     const unsigned allowed = x.n < SHORT || y.n < SHORT ? 1 : 2;
     if (x.n > y.n + allowed || y.n > x.n + allowed)
-        return HF_NEAR_NOT; /* most pairs: spares the table */
-    const unsigned distance = edit_distance(&x, &y);
-    return distance <= allowed ? distance : HF_NEAR_NOT;
+        return HF_TOO_FAR; /* most pairs end here */
+    const unsigned distance = count_edits(&x, &y);
+    return distance <= allowed ? distance : HF_TOO_FAR;
 }
