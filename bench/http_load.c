@@ -16,7 +16,7 @@ enum { REQUEST_SIZE = 2048, PATIENCE_S = 20 };
 struct session { /* OLD_SSE: kept from one load to the next */
     const struct target *target;
     struct inlet stream; /* where the answers come */
-    char door[256];      /* where to POST, as the stream said */
+    char endpoint[256];  /* where to POST, as the stream said */
 };
 
 struct connection {
@@ -58,7 +58,7 @@ static void make_call(const struct target *target, unsigned id, struct connectio
                        "\"name\":\"%s\",\"arguments\":{\"text\":\"" TEXT "\"}}}",
                        id, target->tool);
     c->request_length =
-        make_request(target, c->session ? c->session->door : target->path, body, c->request);
+        make_request(target, c->session ? c->session->endpoint : target->path, body, c->request);
 }
 
 /* ---- answers ---- */
@@ -125,7 +125,7 @@ static bool open_stream(const struct target *target, struct session *session)
     while (!inlet_header(in, "data: ") || !memmem(in->bytes, in->have, "\n\n", 2))
         if (inlet_is_whole(in) || !inlet_read(in)) /* whole: a refusal */
             return false;
-    return sscanf(inlet_header(in, "data: "), "%255[^\r\n]", session->door) == 1;
+    return sscanf(inlet_header(in, "data: "), "%255[^\r\n]", session->endpoint) == 1;
 }
 
 /* The session of a place, opened and greeted when it is used first; NULL: nobody is there. */
@@ -141,12 +141,12 @@ static struct session *session_of(const struct target *target, unsigned place, s
     if (!open_stream(target, session))
         return NULL;
     c->session = session;
-    if (!ask(target, c, session->door, HELLO))
+    if (!ask(target, c, session->endpoint, HELLO))
         return NULL;
     while (!inlet_has_result(&session->stream, "protocolVersion"))
         if (!inlet_read(&session->stream))
             return NULL;
-    if (!ask(target, c, session->door, INITIALIZED))
+    if (!ask(target, c, session->endpoint, INITIALIZED))
         return NULL;
     session->target = target;
     return session;

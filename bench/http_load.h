@@ -24,7 +24,7 @@ enum tongue {
 struct target {
     unsigned port;
     enum tongue tongue;
-    const char *path;  /* of the door */
+    const char *path;  /* of the endpoint */
     const char *tool;  /* as the proxy calls it */
     char session[256]; /* STREAMABLE: as given at initialize */
 };

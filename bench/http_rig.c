@@ -332,7 +332,7 @@ static bool is_up(struct stand *stand)
 bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const struct places *places,
                  const struct far_end *end)
 {
-    static const struct target doors[PROXY_COUNT] = {
+    static const struct target endpoints[PROXY_COUNT] = {
         [NOTHING] = { .path = "/mcp", .tool = "echo" },
         [NGINX] = { .path = "/mcp", .tool = "echo" },
         [HAPROXY] = { .path = "/mcp", .tool = "echo" },
@@ -348,7 +348,7 @@ bool stand_start(struct stand *stand, enum proxy proxy, enum far far, const stru
     char log[PATH_SIZE];
     struct words words;
     struct command command = { .count = 0 };
-    *stand = (struct stand) { .proxy = proxy, .target = doors[proxy] };
+    *stand = (struct stand) { .proxy = proxy, .target = endpoints[proxy] };
     if ((proxy == NGINX || proxy == HAPROXY) &&
         (far == STDIO || !find_relay(proxy, log, sizeof log))) {
         printf("%s is not installed, or cannot serve %s: it is left out (scripts/setup bench "

@@ -22,7 +22,7 @@ enum proxy {
     MCP_HUB,
     MCP_HUB_REST,
     IN_TABLE,
-    OURS_SSE = IN_TABLE, /* at the door of HTTP+SSE */
+    OURS_SSE = IN_TABLE, /* at the endpoint of HTTP+SSE */
     PROXY_COUNT,
 };
 enum far { STDIO, HTTP, FAR_COUNT }; /* where the echo server is */

@@ -41,9 +41,9 @@ enum {
 static const double growth_max = 1.5; /* of the time of one session, between the steps */
 
 enum kind {
-    PLAIN,      /* at the door of all servers */
+    PLAIN,      /* at the endpoint of all servers */
     STREAMING,  /* with the stream of its GET open */
-    SUBSCRIBED, /* at the door of one server, subscribed to a resource of its own */
+    SUBSCRIBED, /* at the endpoint of one server, subscribed to a resource of its own */
     KIND_COUNT,
 };
 /* A stream is a connection, and of those serve takes 10,000 with the one that asks. */

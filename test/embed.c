@@ -2,8 +2,8 @@
  * embed.c - a program with an event loop of its own that holds two servers by the public header.
  *
  * It is compiled against include/ and linked with libholdfast.so alone: whatever it needs beyond
- * them is missing from the door. Its loop is one poll() on hf_fd() with hf_timeout_ms(), and one
- * hf_step(). It never sleeps: what does not come while the loop turns fails after PATIENCE_MS.
+ * them is missing from the interface. Its loop is one poll() on hf_fd() with hf_timeout_ms(), and
+ * one hf_step(). It never sleeps: what does not come while the loop turns fails after PATIENCE_MS.
  */
 #include <holdfast/holdfast.h>
 #include <dirent.h>

@@ -26,7 +26,7 @@ MAY_USE = {
 # but for the outbox, where every room writes, and the headers that say what the core is for its users.
 ROOMS = ["machine", "catalog", "state", "outbox", "call", "server", "client", "bridge", "subscription", "inbox", "remote", "top"]
 ASIDE = [{"bridge", "subscription"}]  # rooms that do not use each other
-DOOR = {"core/engine.h", "core/settings.h"}
+ENTRY = {"core/engine.h", "core/settings.h"}
 # Where an arrow must turn, a table of callbacks says why: struct, where it is declared.
 TABLES = {"hf_call_owner": "src/core/state/call.h", "hf_bridge_ops": "src/core/state/call.h",
           "hf_call_host": "src/core/state/call.h", "hf_transport_ops": "src/core/state/runtime.h"}
@@ -108,7 +108,7 @@ def check_rooms(path, text):
         problem("rooms_have_no_circles", path, f"is in a room that {os.path.basename(__file__)} does not know")
         return
     for name in re.findall(r'#include "(core/[^"]+)"', text):
-        if name not in DOOR and not may_use(room, room_of("src/" + name)):
+        if name not in ENTRY and not may_use(room, room_of("src/" + name)):
             problem("rooms_have_no_circles", path, f"includes {name}, which stands above it")
 
 
@@ -267,13 +267,13 @@ def check(path):
         check_rooms(path, text)
     if layer != "base" and re.search(r"\b(malloc|calloc|realloc|free|strdup)\s*\(", re.sub(r"hf_(alloc|realloc|free|strdup)\s*\(", "", code)):
         if layer != "guard":
-            problem("one_door_to_the_allocator", path, "uses the allocator directly")
+            problem("one_way_to_the_allocator", path, "uses the allocator directly")
 
 
 RULES = ["arrows_point_one_way", "rooms_have_no_circles", "callback_tables_say_why", "the_architecture_names_what_is_there",
          "the_core_is_pure", "the_core_has_no_globals", "one_writer_of_each_state",
          "one_way_to_do_a_thing",
-         "one_door_to_the_allocator", "lines_stay_short", "functions_stay_short", "files_stay_short",
+         "one_way_to_the_allocator", "lines_stay_short", "functions_stay_short", "files_stay_short",
          "every_file_says_what_it_is", "nothing_is_left_for_later"]
 for path in subprocess.run(["git", "ls-files", "src", "include", "test", "examples", "bench", "tools"], stdout=subprocess.PIPE, text=True).stdout.split():
     if path.endswith((".c", ".h")) and os.path.exists(path):

@@ -1,5 +1,5 @@
 /*
- * mem.h - the one door to the allocator.
+ * mem.h - the only way to the allocator.
  *
  * Memory of our own making is small and bounded, so running out of it ends the process: these never
  * return NULL. What a peer sizes goes through hf_buf, whose maximum refuses instead.

@@ -28,7 +28,7 @@ static CURL *new_easy(struct hf_curl_peer *peer)
     HF_CURL_SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     HF_CURL_SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     HF_CURL_SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    HF_CURL_SET(easy, CURLOPT_USERAGENT, "holdfast/" HF_VERSION); /* many doors want a name */
+    HF_CURL_SET(easy, CURLOPT_USERAGENT, "holdfast/" HF_VERSION); /* many servers require one */
     HF_CURL_SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     HF_CURL_SET(easy, CURLOPT_NOSIGNAL, 1L);
     HF_CURL_SET(easy, CURLOPT_QUICK_EXIT,

@@ -208,7 +208,8 @@ void hf_plain_write_request(struct hf_plain_fetch *fetch, const struct hf_fetch_
     if (!given.host)
         write_host(fetch, url);
     if (!given.user_agent)
-        hf_buf_add_str(out, "User-Agent: holdfast/" HF_VERSION "\r\n"); /* many doors want a name */
+        hf_buf_add_str(out,
+                       "User-Agent: holdfast/" HF_VERSION "\r\n"); /* many servers require one */
     if (!given.accept)
         hf_buf_add_str(out, "Accept: */*\r\n");
     write_cookies(fetch, url->target);

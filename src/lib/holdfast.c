@@ -1,4 +1,4 @@
-/* holdfast.c - the library's entry: one loop, one engine, and the engine's effects performed. */
+/* holdfast.c - the library's entry points: one loop, one engine, and the engine's effects. */
 #include "holdfast/holdfast.h"
 #include <assert.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "io/adopt.h"
 #include "io/random.h"
 #include "io/shell.h"
-#include "lib/door.h"
-#include "lib/log_door.h"
+#include "lib/library_parts.h"
+#include "lib/library_log.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
 /* More than the largest message that the options allow, with our id in it. */
@@ -23,7 +23,7 @@ struct hf {
     struct hf_shell shell; /* first member: a pointer to it is a pointer to the hf */
     struct hf_alarm alarm; /* for the engine's next timer */
     struct hf_limits limits;
-    struct hf_log_door log;
+    struct hf_library_log log;
     struct hf_link clients;
     struct hf_stdio_front *front;
     struct hf_http_front *http_front;
@@ -46,7 +46,7 @@ struct hf_client {
 static void on_server_stderr(void *context, struct hf_runtime *runtime, struct hf_span line)
 {
     struct hf *hf = context;
-    hf_log_door_stderr(&hf->log, runtime, line);
+    hf_library_log_stderr(&hf->log, runtime, line);
 }
 
 static void send_to_client(struct hf_sink *sink, const struct hf_effect *effect)
@@ -105,7 +105,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         sink->send(sink, effect);
         break;
     }
-    case HF_DO_NOTE: hf_log_door_note(&hf->log, &effect->note); break;
+    case HF_DO_NOTE: hf_library_log_note(&hf->log, &effect->note); break;
     case HF_DO_ASK_LEAVE: break; /* no seam is in use */
     case HF_DO_FORGET_SERVER: {
         struct hf_server_config *config = hf_server_shell(effect->server);
@@ -186,16 +186,16 @@ static void on_turn(void *context)
     free_the_dead(hf);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void add_server(struct hf *hf, const struct hf_server_config *from)
 {
     struct hf_server_config *config = hf_new(struct hf_server_config);
     hf_server_config_copy(config, from);
     struct hf_spec_room room;
-    const struct hf_server_spec spec = hf_door_spec(config, &room);
+    const struct hf_server_spec spec = hf_library_server_spec(config, &room);
     (void)hf_server_add(hf->shell.engine, &spec, hf_loop_time(hf->shell.loop));
-    hf_door_spec_done(&room);
+    hf_library_spec_done(&room);
 }
 
 struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
@@ -209,7 +209,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     }
     struct hf *hf = hf_new(struct hf);
     hf->limits = config->limits;
-    hf_log_door_init(&hf->log, loop, config);
+    hf_library_log_init(&hf->log, loop, config);
     hf->shell.loop = loop;
     hf_random(&seed, sizeof seed);
     hf_random(secret, sizeof secret);
@@ -244,20 +244,20 @@ static void change_server(struct hf *hf, struct hf_server *server,
     const struct hf_now now = hf_loop_time(hf->shell.loop);
     struct hf_spec_room room;
     hf_server_config_copy(config, from);
-    const struct hf_server_spec spec = hf_door_spec(config, &room);
+    const struct hf_server_spec spec = hf_library_server_spec(config, &room);
     const bool restart = !hf_server_config_same(before, config);
     const bool switched = before->disabled != config->disabled;
     hf_server_change(server, &spec, restart && !switched, now);
-    if (switched) /* a switch by hand holds until the file says something else than before */
+    if (switched) /* what an operator switched stays so until the file's `disabled` changes */
         (void)hf_server_op(server, config->disabled ? HF_OP_DISABLE : HF_OP_ENABLE, now);
-    hf_door_spec_done(&room);
+    hf_library_spec_done(&room);
     hf_server_config_done(before);
     hf_free(before);
 }
 
 void hf_reload(struct hf *hf, const struct hf_config *config)
 {
-    hf_log_door_warnings(&hf->log, config->warnings);
+    hf_library_log_warnings(&hf->log, config->warnings);
     struct hf_server *server = hf_engine_next_server(hf->shell.engine, NULL), *next;
     for (; server; server = next) {
         const struct hf_server_config *before = hf_server_shell(server);
@@ -272,21 +272,22 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
         else
             add_server(hf, &config->servers[i]);
     }
-    if (hf->http_front && !hf_http_front_admit(hf->http_front, hf_door_access(config)))
-        hf_log_door_write(
-            &hf->log, &(struct hf_log_entry) {
-                          .level = HF_LOG_ERROR,
-                          .event = HF_SPAN("tokens_kept"),
-                          .sentence = HF_SPAN("the tokens of before stay: other machines can reach "
-                                              "us, and in the new file there are no tokens"),
-                      });
+    if (hf->http_front && !hf_http_front_admit(hf->http_front, hf_library_access(config)))
+        hf_library_log_write(
+            &hf->log,
+            &(struct hf_log_entry) {
+                .level = HF_LOG_ERROR,
+                .event = HF_SPAN("tokens_kept"),
+                .sentence = HF_SPAN("the tokens of before stay in use: other machines can "
+                                    "reach holdfast, and the new file has no tokens"),
+            });
     hf_shell_pump(&hf->shell);
 }
 
 bool hf_log_to(struct hf *hf, int fd, char error[HF_ERROR_SIZE])
 {
     struct hf_err err;
-    const bool opened = hf_log_door_open(&hf->log, fd, &err);
+    const bool opened = hf_library_log_open(&hf->log, fd, &err);
     if (!opened)
         (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
     return opened;
@@ -296,7 +297,7 @@ bool hf_log_keep_as(struct hf *hf, const struct hf_config *config, const char *k
                     const char *name, char error[HF_ERROR_SIZE])
 {
     struct hf_err err;
-    const bool kept = hf_log_door_keep(&hf->log, config, kind, name, &err);
+    const bool kept = hf_library_log_keep(&hf->log, config, kind, name, &err);
     if (!kept)
         (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
     return kept;
@@ -345,13 +346,13 @@ static void do_nothing(void *context)
 static void reap_guards(struct hf_loop *loop)
 {
     const uint64_t until_ms = hf_loop_now_ms(loop) + CLOSE_WAIT_MS;
-    struct hf_alarm over;
+    struct hf_alarm deadline;
     hf_loop_on_turn(loop, do_nothing, NULL);
-    hf_alarm_init(&over, loop, do_nothing, NULL);
-    hf_alarm_set(&over, until_ms);
+    hf_alarm_init(&deadline, loop, do_nothing, NULL);
+    hf_alarm_set(&deadline, until_ms);
     while (hf_loop_has_guests(loop) && hf_loop_now_ms(loop) < until_ms)
         hf_loop_step(loop, true);
-    hf_alarm_set(&over, 0);
+    hf_alarm_set(&deadline, 0);
 }
 
 void hf_adopt_orphans(void)
@@ -378,7 +379,7 @@ void hf_close(struct hf *hf)
     hf_engine_free(hf->shell.engine);
     hf_alarm_set(&hf->alarm, 0);
     reap_guards(hf->shell.loop);
-    hf_log_door_done(&hf->log);
+    hf_library_log_done(&hf->log);
     hf_loop_free(hf->shell.loop);
     hf_free(hf);
 }
@@ -388,7 +389,7 @@ int hf_fd(const struct hf *hf)
     return hf_loop_fd(hf->shell.loop);
 }
 
-/* What was asked for outside a turn is performed in the next turn, which must come at once. */
+/* Output that was queued outside a turn is written in the next turn, which must come at once. */
 int hf_timeout_ms(struct hf *hf)
 {
     hf_shell_pump(&hf->shell);
@@ -470,7 +471,7 @@ void hf_client_close(struct hf_client *client)
     hf_shell_pump(&hf->shell);
 }
 
-static void on_front_over(void *context)
+static void on_front_finished(void *context)
 {
     hf_stop(context);
 }
@@ -485,8 +486,8 @@ bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
         (void)snprintf(error, HF_ERROR_SIZE, "there is no server \"%s\"", server);
         return false;
     }
-    hf->front =
-        hf_stdio_front_new(&hf->shell, only, in_fd, out_fd, &hf->limits, on_front_over, hf, &err);
+    hf->front = hf_stdio_front_new(&hf->shell, only, in_fd, out_fd, &hf->limits, on_front_finished,
+                                   hf, &err);
     if (!hf->front)
         (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
     else if (only)
@@ -494,19 +495,19 @@ bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
     return hf->front != NULL;
 }
 
-struct hf_shell *hf_door_shell(struct hf *hf)
+struct hf_shell *hf_library_shell(struct hf *hf)
 {
     return &hf->shell;
 }
 
-void hf_door_refused(void *hf, struct hf_span text)
+void hf_library_log_refusal(void *hf, struct hf_span text)
 {
-    hf_log_door_write(&((struct hf *)hf)->log, &(struct hf_log_entry) { .level = HF_LOG_WARN,
-                                                                        .event = HF_SPAN("refused"),
-                                                                        .sentence = text });
+    hf_library_log_write(&((struct hf *)hf)->log,
+                         &(struct hf_log_entry) {
+                             .level = HF_LOG_WARN, .event = HF_SPAN("refused"), .sentence = text });
 }
 
-void hf_door_take_front(struct hf *hf, struct hf_http_front *front)
+void hf_library_take_front(struct hf *hf, struct hf_http_front *front)
 {
     assert(!hf->http_front);
     hf->http_front = front;

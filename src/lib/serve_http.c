@@ -3,7 +3,7 @@
 #include "front/http.h"
 #include "holdfast/holdfast.h"
 #include "io/nofile.h"
-#include "lib/door.h"
+#include "lib/library_parts.h"
 
 /* A connection can take the largest message and what HTTP adds to it. */
 static struct hf_http_limits limits_for(const struct hf_limits *limits)
@@ -32,18 +32,18 @@ bool hf_serve_http(struct hf *hf, const struct hf_config *config, char url[HF_ER
                   .cert = serve->tls_cert,
                   .key = serve->tls_key,
                   .limits = limits_for(&config->limits) },
-        .log = { hf_door_refused, hf },
+        .log = { hf_library_log_refusal, hf },
         .limits = &config->limits,
         .session_ttl_ms = serve->session_ttl_ms,
         .max_sessions = serve->max_sessions,
     };
     struct hf_http_front *front =
-        hf_http_front_new(hf_door_shell(hf), &spec, hf_door_access(config), &err);
+        hf_http_front_new(hf_library_shell(hf), &spec, hf_library_access(config), &err);
     if (!front) {
         (void)snprintf(error, HF_ERROR_SIZE, "%s", err.text);
         return false;
     }
-    hf_door_take_front(hf, front);
+    hf_library_take_front(hf, front);
     (void)snprintf(url, HF_ERROR_SIZE, "%s", hf_http_front_url(front));
     return true;
 }

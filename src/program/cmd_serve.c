@@ -27,7 +27,7 @@ static bool is_unix(const char *url)
     return strncmp(url, "unix:", 5) == 0;
 }
 
-static void print_doors(const struct hf_config *config, const char *url)
+static void print_endpoints(const struct hf_config *config, const char *url)
 {
     const char *base = is_unix(url) ? "http://localhost" : url;
     printf("listening on %s\n", url);
@@ -59,7 +59,7 @@ static void on_listening(const struct serving *serving)
 {
     const struct hf_config *config = serving->config;
     const char *url = serving->url;
-    print_doors(config, url);
+    print_endpoints(config, url);
     if (is_unix(url))
         printf("\nover that socket, as in: curl --unix-socket %s http://localhost/healthz\n",
                url + 5);

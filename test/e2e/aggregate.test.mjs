@@ -1,4 +1,4 @@
-// `holdfast stdio -c FILE`: many servers behind one door.
+// `holdfast stdio -c FILE`: many servers behind one endpoint.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

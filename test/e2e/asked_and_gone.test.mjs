@@ -22,7 +22,7 @@ function soon(answer) {
   return until(() => came, 'an answer');
 }
 
-/** One server with these options, and a client at its door that can be asked and never answers. */
+/** One server with these options, and a client at its endpoint that can be asked and never answers. */
 async function asked(t, options, client = {}) {
   const gateway = await serve(t, { servers: { s: options } });
   const silent = await gateway.join('/mcp/s', { ...ABLE, ...client });

@@ -78,7 +78,7 @@ test('every_error_of_a_file_and_of_its_servers_is_told_in_one_run', async () => 
   assert.deepEqual(done.stdout.split('\n').slice(1).map((line) => line.replace(/(: found|: there is no|: cannot start).*/, '$1')), [
     'error: line 3: mcpServers.one.waitMs: found', 'error: line 4: mcpServers.two.idelMs: there is no', 'error: line 8: holdfast.maxDepth: found',
     'one: cannot start', 'two: cannot start', 'gone: cannot start', 'fine: ok',
-    'no server of this file starts before what is called an error is mended', '']);
+    'no server of this file starts until the lines that say "error" are mended', '']);
 });
 
 test('the_other_commands_tell_the_first_error_and_where_the_rest_is', async () => {

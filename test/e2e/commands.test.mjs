@@ -18,7 +18,7 @@ const pasted = (gateway) => JSON.parse(gateway.stdout.slice(gateway.stdout.index
 
 // ---- serve ----
 
-test('serve_says_where_it_listens_which_doors_there_are_and_what_to_paste', async (t) => {
+test('serve_says_where_it_listens_which_endpoints_there_are_and_what_to_paste', async (t) => {
   const odd = new Server(scratch(), 'odd');
   const gateway = await serve(t, { servers: { pay: {}, 'a b/ü': { command: odd.command, args: odd.args } } });
   await until(() => gateway.stdout.includes('in that have it.'), 'all it has to say');
@@ -29,9 +29,9 @@ test('serve_says_where_it_listens_which_doors_there_are_and_what_to_paste', asyn
   assert.equal(lines[3], `  ${gateway.origin}/mcp/a%20b%2F%C3%BC`);
   assert.deepEqual(pasted(gateway), { mcpServers: { holdfast: { type: 'http', url: `${gateway.origin}/mcp` } } });
   assert.match(gateway.stdout, /Every process on this machine may use these servers: there are no tokens\.\n`holdfast token` makes one/);
-  for (const door of ['/mcp/pay', '/mcp/a%20b%2F%C3%BC']) {
-    const client = await gateway.join(door);
-    assert.equal(textOf(await client.call('echo', { text: door })), door);
+  for (const endpoint of ['/mcp/pay', '/mcp/a%20b%2F%C3%BC']) {
+    const client = await gateway.join(endpoint);
+    assert.equal(textOf(await client.call('echo', { text: endpoint })), endpoint);
   }
   await gateway.finish();
 });
@@ -99,7 +99,7 @@ test('serve_reads_its_file_again_and_takes_servers_and_tokens_over', async (t) =
   await gateway.finish();
 });
 
-test('serve_never_opens_the_door_when_a_new_file_has_lost_its_tokens', async (t) => {
+test('serve_never_admits_everybody_when_a_new_file_has_lost_its_tokens', async (t) => {
   const ci = token('ci');
   const gateway = await serve(t, { servers: { pay: {} }, listen: '0.0.0.0:0', holdfast: { tokens: [ci.entry] } });
   gateway.address = '127.0.0.1';

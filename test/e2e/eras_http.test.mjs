@@ -1,4 +1,4 @@
-// The table of eras behind HTTP: all clients and all servers at one holdfast, each server behind a door of its own.
+// The table of eras behind HTTP: all clients and all servers at one holdfast, each server behind an endpoint of its own.
 import { after, before } from 'node:test';
 import { scratch } from './harness.mjs';
 import { serve } from './http_harness.mjs';

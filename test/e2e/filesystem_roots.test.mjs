@@ -41,7 +41,7 @@ class World {
 }
 
 /** How a guest comes to the server of a world, by way; each resolves with the names' prefix. */
-const DOORS = {
+const ENDPOINTS = {
   run: async (t, world, guest) => {
     await guest.overStdio(t, world.dir, ['run', '--', ...world.command]);
     return '';
@@ -57,7 +57,7 @@ const DOORS = {
     await guest.overHttp(t, `${gateway.origin}/mcp`);
     return 'fs__';
   },
-  serve_at_the_door_of_one: async (t, world, guest) => {
+  serve_at_the_endpoint_of_one: async (t, world, guest) => {
     const gateway = await serve(t, { servers: { fs: world.config } });
     await guest.overHttp(t, `${gateway.origin}/mcp/fs`);
     return '';
@@ -100,15 +100,15 @@ test('without_holdfast_the_filesystem_server_allows_the_roots_of_its_client', as
   await guest.leave();
 });
 
-for (const [door, enter] of Object.entries(DOORS)) {
-  test(`through_${door}_the_filesystem_server_allows_the_roots_of_its_client_before_and_after_a_kill`, async (t) => {
+for (const [endpoint, enter] of Object.entries(ENDPOINTS)) {
+  test(`through_${endpoint}_the_filesystem_server_allows_the_roots_of_its_client_before_and_after_a_kill`, async (t) => {
     const world = new World();
     const guest = world.guest();
     await exercise(guest, await enter(t, world, guest), world);
     await guest.leave();
   });
 
-  test(`through_${door}_a_client_without_roots_leaves_the_filesystem_server_its_own_directories`, async (t) => {
+  test(`through_${endpoint}_a_client_without_roots_leaves_the_filesystem_server_its_own_directories`, async (t) => {
     const world = new World();
     const guest = world.guest({});
     const prefix = await enter(t, world, guest);
@@ -123,7 +123,7 @@ for (const [door, enter] of Object.entries(DOORS)) {
 test('through_run_a_filesystem_server_that_was_given_no_directory_works_with_the_roots_alone', async (t) => {
   const world = new World({ isNamed: false });
   const guest = world.guest();
-  await exercise(guest, await DOORS.run(t, world, guest), world);
+  await exercise(guest, await ENDPOINTS.run(t, world, guest), world);
   await guest.leave();
 });
 

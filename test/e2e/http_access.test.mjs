@@ -18,10 +18,10 @@ const INITIALIZE = {
 };
 
 /** Tries every verb with these headers; all must be refused with `status`, and nothing reaches the server. */
-async function refused(gateway, server, headers, status, door = '/mcp/http') {
+async function refused(gateway, server, headers, status, endpoint = '/mcp/http') {
   const before = server.deliveries.length;
   for (const [verb, body] of [['POST', INITIALIZE], ['GET', undefined], ['DELETE', undefined]]) {
-    const stranger = gateway.client(door);
+    const stranger = gateway.client(endpoint);
     const trip = stranger.trip(verb, { body, headers });
     await trip.ended;
     assert.equal(trip.status, status, `${verb} with ${JSON.stringify(headers)}: ${trip.status} ${trip.text.slice(0, 200)}`);
@@ -134,7 +134,7 @@ test('a_session_can_only_be_used_with_the_token_that_opened_it', async (t) => {
   await gateway.finish();
 });
 
-test('a_token_for_another_server_is_refused_at_the_door_and_sees_nothing_in_the_aggregate', async (t) => {
+test('a_token_for_another_server_is_refused_at_the_endpoint_and_sees_nothing_in_the_aggregate', async (t) => {
   const mine = token('mine', { servers: ['mine'] });
   const other = await httpServer(t);
   const { server, gateway } = await guarded(t, { holdfast: { tokens: [mine.entry] }, more: { mine: { http: other } } });

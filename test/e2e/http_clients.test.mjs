@@ -35,7 +35,7 @@ async function connect(t, transport) {
 const textIn = (result) => result.content[0].text;
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 
-/** What every client must be able to do with the HTTP fixture behind any door. */
+/** What every client must be able to do with the HTTP fixture behind any endpoint. */
 async function everyday(client, server, prefix = '') {
   const names = (await client.listTools()).tools.map((tool) => tool.name);
   assert.ok(names.includes(`${prefix}pay`), names.join(' '));
@@ -64,7 +64,7 @@ test('the_sdk_client_works_unchanged_over_streamable_http', async (t) => {
   await gateway.finish();
 });
 
-test('the_sdk_client_works_unchanged_at_the_door_of_one_server', async (t) => {
+test('the_sdk_client_works_unchanged_at_the_endpoint_of_one_server', async (t) => {
   const server = await httpServer(t, { style: 'sse', hasGet: true });
   const gateway = await serve(t, { servers: { http: { http: server } } });
   const client = await connect(t, new StreamableHTTPClientTransport(new URL(`${gateway.origin}/mcp/http`)));

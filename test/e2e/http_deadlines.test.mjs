@@ -6,7 +6,7 @@ import { connectedTo, httpServer } from './http_harness.mjs';
 
 const SCHEDULE = { minMs: 100, maxMs: 30000, jitter: 0 };
 
-/** A call finds out that the server is away; then every attempt fails, until `attempts` of them were seen at its door. */
+/** A call finds out that the server is away; then every attempt fails, until `attempts` of them were seen at its endpoint. */
 async function awayFor(hf, server, attempts) {
   const before = server.count('initialize');
   server.front = (x) => !x.status(503);

@@ -125,14 +125,14 @@ export class Gateway {
     this.origin = `${this.scheme}://${this.address}:${this.port}`;
     return this;
   }
-  client(door = '/mcp', options = {}) {
-    const client = new HttpClient(this, door, options);
+  client(endpoint = '/mcp', options = {}) {
+    const client = new HttpClient(this, endpoint, options);
     this.clients.push(client);
     return client;
   }
   /** A client that has introduced itself. */
-  async join(door, options) {
-    const client = this.client(door, options);
+  async join(endpoint, options) {
+    const client = this.client(endpoint, options);
     await client.initialize();
     return client;
   }
@@ -264,14 +264,14 @@ export class Trip {
 
 /** A client of Streamable HTTP that keeps all it saw. */
 export class HttpClient {
-  constructor(gateway, door, { version = '2025-11-25', token, capabilities = {}, headers = {}, info = { name: 'e2e', version: '1' } } = {}) {
-    Object.assign(this, { gateway, door, version, capabilities, headers, info, nextId: 1, messages: [], requests: [], trips: [] });
+  constructor(gateway, endpoint, { version = '2025-11-25', token, capabilities = {}, headers = {}, info = { name: 'e2e', version: '1' } } = {}) {
+    Object.assign(this, { gateway, endpoint, version, capabilities, headers, info, nextId: 1, messages: [], requests: [], trips: [] });
     if (token) this.headers = { ...headers, authorization: `Bearer ${token}` };
     this.agent = new (gateway.scheme === 'https' ? https : http).Agent({ keepAlive: true });
     this.onRequest = (request) => ({ error: { code: -32601, message: `no ${request.method} here` } });
   }
-  /** Any request to the door with everything this client usually sends; a header set to undefined is left out. */
-  trip(verb, { body, headers = {}, target = this.door } = {}) {
+  /** Any request to the endpoint with everything this client usually sends; a header set to undefined is left out. */
+  trip(verb, { body, headers = {}, target = this.endpoint } = {}) {
     const usual = {
       ...(verb === 'POST' ? { 'content-type': 'application/json', accept: 'application/json, text/event-stream' } : {}),
       ...(verb === 'GET' ? { accept: 'text/event-stream' } : {}),

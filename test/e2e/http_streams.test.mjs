@@ -7,7 +7,7 @@ import { bridge, httpServer, serve } from './http_harness.mjs';
 const PRIMING_MS = 500;
 const isPriming = (event) => event.id !== undefined && event.data === '';
 
-/** A fixture behind `serve`, and a client of its own door. */
+/** A fixture behind `serve`, and a client of its own endpoint. */
 async function behind(t, { server: options, keys, client: who, holdfast } = {}) {
   const server = await httpServer(t, options);
   const gateway = await serve(t, { servers: { http: { http: server, ...keys } }, holdfast });
@@ -369,7 +369,7 @@ test('requests_that_break_the_transports_rules_are_refused_with_the_right_status
     ['an end without a session', 405, 'DELETE', { headers: { 'mcp-session-id': undefined } }],
     ['another verb', 405, 'PUT', { body: effect }],
     ['another verb', 405, 'PATCH', { body: effect }],
-    ['another door', 404, 'POST', { body: effect, target: '/mcp/nobody' }],
+    ['another endpoint', 404, 'POST', { body: effect, target: '/mcp/nobody' }],
     ['another place', 404, 'POST', { body: effect, target: '/elsewhere' }],
   ];
   for (const [what, expected, verb, options] of refused) {
@@ -382,7 +382,7 @@ test('requests_that_break_the_transports_rules_are_refused_with_the_right_status
   await gateway.finish();
 });
 
-test('a_session_belongs_to_its_door', async (t) => {
+test('a_session_belongs_to_its_endpoint', async (t) => {
   const { server, gateway, client } = await behind(t);
   const trip = client.trip('POST', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, target: '/mcp' });
   await trip.ended;
@@ -391,7 +391,7 @@ test('a_session_belongs_to_its_door', async (t) => {
   await gateway.finish();
 });
 
-test('the_aggregate_door_gives_server_names_and_the_single_door_the_servers_own', async (t) => {
+test('the_aggregate_endpoint_gives_server_names_and_the_single_endpoint_the_servers_own', async (t) => {
   const server = await httpServer(t, { name: 'mine' });
   const gateway = await serve(t, { servers: { one: { http: server }, two: { flags: [] } } });
   const all = await gateway.join('/mcp');

@@ -13,12 +13,12 @@ const BOB = { action: 'accept', content: { name: 'Bob' } };
 
 let nextId = 1;
 /** tools/call as a modern client sends it; resolves with the JSON-RPC answer. */
-async function send(gateway, name, args, more = {}, { door = '/mcp/it', token, signal } = {}) {
+async function send(gateway, name, args, more = {}, { endpoint = '/mcp/it', token, signal } = {}) {
   const id = nextId++;
   const meta = {
     [`${META}protocolVersion`]: '2026-07-28', [`${META}clientInfo`]: { name: 'e2e', version: '1' }, [`${META}clientCapabilities`]: { elicitation: {} },
   };
-  const response = await fetch(`${gateway.origin}${door}`, {
+  const response = await fetch(`${gateway.origin}${endpoint}`, {
     method: 'POST',
     signal,
     headers: {

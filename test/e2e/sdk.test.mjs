@@ -44,7 +44,7 @@ async function connect(t, command, args, dir = scratch()) {
 
 const textOf = (result) => result.content.map((part) => part.text ?? '').join(' ');
 
-/** Everything a client can do; `name` turns the server's names into this door's. */
+/** Everything a client can do; `name` turns the server's names into this endpoint's. */
 async function exercise({ client, seen }, name) {
   const { tools } = await client.listTools();
   assert.ok(tools.some((tool) => tool.name === name('echo')), tools.map((tool) => tool.name).join(' '));

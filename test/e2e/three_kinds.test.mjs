@@ -1,4 +1,4 @@
-// Three kinds of official clients at once at one door, before a legacy and a modern server that are killed again and again.
+// Three kinds of official clients at once at one endpoint, before a legacy and a modern server that are killed again and again.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { killNow, scratch, until } from './harness.mjs';
@@ -45,7 +45,7 @@ async function kill(answers) {
   }
 }
 
-test('three_kinds_of_clients_at_one_door_get_one_answer_each_and_no_call_runs_twice_under_twenty_kills', { timeout: 240_000 }, async (t) => {
+test('three_kinds_of_clients_at_one_endpoint_get_one_answer_each_and_no_call_runs_twice_under_twenty_kills', { timeout: 240_000 }, async (t) => {
   const guests = await Promise.all(Object.keys(GUESTS).map((kind) => new Guest(kind).overHttp(t, `${gateway.origin}/mcp`)));
   for (const guest of guests) assert.ok((await guest.toolNames()).includes('new__pay'), guest.kind);
   const answers = [];

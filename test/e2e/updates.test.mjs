@@ -8,20 +8,20 @@ const UPDATED = 'notifications/resources/updated';
 const heard = (client) => client.messages.filter((m) => m.method === UPDATED).map((m) => m.params.uri);
 
 /** A client with an open stream that follows `uri`, or nothing. */
-async function follower(hf, door, uri) {
-  const client = await hf.join(door);
+async function follower(hf, endpoint, uri) {
+  const client = await hf.join(endpoint);
   await client.listen();
   await client.request('resources/list'); // whose they are is known from here on
   if (uri) assert.ok((await client.request('resources/subscribe', { uri })).result);
   return client;
 }
 
-for (const [door, prefix] of [['/mcp/s', ''], ['/mcp', 's__']]) {
-  test(`what_one_client_of_${door.replaceAll('/', '_')}_follows_is_told_to_nobody_else`, async (t) => {
+for (const [endpoint, prefix] of [['/mcp/s', ''], ['/mcp', 's__']]) {
+  test(`what_one_client_of_${endpoint.replaceAll('/', '_')}_follows_is_told_to_nobody_else`, async (t) => {
     const hf = await serve(t, { servers: { s: { flags: [] } } });
-    const first = await follower(hf, door, 'effects://one');
-    const second = await follower(hf, door, 'effects://two');
-    const third = await follower(hf, door);
+    const first = await follower(hf, endpoint, 'effects://one');
+    const second = await follower(hf, endpoint, 'effects://two');
+    const third = await follower(hf, endpoint);
     for (let round = 1; round <= 3; round++) {
       textOf(await third.call(`${prefix}touch`, { uri: 'effects://one' }));
       textOf(await third.call(`${prefix}touch`, { uri: 'effects://two' }));

@@ -4,7 +4,7 @@
 
 /* ---- coming and going ---- */
 
-static struct instance *door_for(struct sim *sim, const struct client *client)
+static struct instance *endpoint_for(struct sim *sim, const struct client *client)
 {
     const uint32_t pick = below(sim, 10);
     if (sim->is_run)
@@ -14,7 +14,7 @@ static struct instance *door_for(struct sim *sim, const struct client *client)
 
 void client_open(struct sim *sim, struct client *client)
 {
-    struct instance *only = door_for(sim, client);
+    struct instance *only = endpoint_for(sim, client);
     if (sim->is_run && (!only || only->removed))
         return; /* such a client comes with its server and goes with it */
     *client = (struct client) { .next_id = client->next_id + 1, .can_be_asked = chance(sim, 60) };
@@ -40,8 +40,8 @@ static void drop_requests(struct sim *sim, struct client *client)
     client->open_count = 0;
 }
 
-/* Its token is not valid any more, or another server is behind its door: before its session ends,
- * whoever waits is told how far it got. */
+/* Its token is not valid any more, or another server is behind its endpoint: before its session
+ * ends, whoever waits is told how far it got. */
 static void give_up(struct sim *sim, struct client *client)
 {
     TRACE(sim, "client %d is given up", (int)(client - sim->clients));

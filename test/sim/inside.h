@@ -1,4 +1,4 @@
-/* inside.h - what the simulator's checks see of the engine beyond its door (core/engine.h). */
+/* inside.h - what the simulator's checks see of the engine beyond its interface (core/engine.h). */
 #ifndef HF_SIM_INSIDE_H
 #define HF_SIM_INSIDE_H
 

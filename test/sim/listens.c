@@ -130,7 +130,7 @@ bool listen_heard(struct sim *sim, const struct client *client, uint64_t via,
     return true;
 }
 
-/* It ends with its client, with holdfast or with the only server at its door. */
+/* It ends with its client, with holdfast or with the only server at its endpoint. */
 void listen_judge(struct sim *sim, const struct request *r, const struct hf_msg *msg)
 {
     const struct client *client = &sim->clients[r->client];

@@ -286,7 +286,7 @@ const char *names_in(const struct client *c, int id, const char *member);
 struct scene {
     struct world *w;
     struct hf_server *server;
-    struct client *client; /* at the door of that server alone, so names are plain */
+    struct client *client; /* at the endpoint of that server alone, so names are plain */
     struct child *first;
 };
 struct scene scene(void);

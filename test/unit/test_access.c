@@ -1,6 +1,6 @@
 /*
  * test_access.c - who may come in by HTTP: every kind of Host, Origin and token, at every kind of
- * door.
+ * endpoint.
  */
 #include "test.h"
 #include "wire/http_request.h"
@@ -14,7 +14,7 @@ static char *const some_origins[] = { "https://app.test", "http://localhost:3000
                                       "chrome-extension://abcdef", NULL };
 static char *const any_origin[] = { "*", NULL };
 
-static struct hf_access *door(const char *url, char *const *hosts, char *const *origins)
+static struct hf_access *new_access(const char *url, char *const *hosts, char *const *origins)
 {
     struct hf_access *access = hf_access_new(hosts, origins);
     hf_access_set_url(access, url);
@@ -36,7 +36,7 @@ struct host_row {
 static void check_hosts(const char *url, char *const *hosts, const struct host_row *rows,
                         size_t count)
 {
-    struct hf_access *access = door(url, hosts, none);
+    struct hf_access *access = new_access(url, hosts, none);
     for (size_t i = 0; i < count; i++) {
         const enum hf_admission found = place(access, rows[i].host, NULL);
         if ((found == HF_ADMITTED) != rows[i].is_good)
@@ -158,7 +158,7 @@ TEST(before_it_is_known_where_we_listen_nobody_comes_in)
 TEST(a_host_longer_than_any_name_is_refused)
 {
     char host[400];
-    struct hf_access *access = door("http://127.0.0.1:7332", any_host, none);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", any_host, none);
     memset(host, 'a', sizeof host);
     CHECK(hf_access_place(access, (struct hf_span) { host, 255 }, hf_span_of(NULL)) == HF_ADMITTED);
     for (size_t n = 256; n < sizeof host; n++)
@@ -211,7 +211,7 @@ TEST(a_page_of_another_place_may_not_come_in)
         { "localhost:7332", "*", false },
         { "localhost:7332", "http://localhost:7332 http://evil.test", false },
     };
-    CHECK_ORIGINS(door("http://127.0.0.1:7332", none, none), rows);
+    CHECK_ORIGINS(new_access("http://127.0.0.1:7332", none, none), rows);
 }
 
 TEST(a_page_of_a_host_of_ours_may_come_in)
@@ -226,7 +226,7 @@ TEST(a_page_of_a_host_of_ours_may_come_in)
         { "localhost:7332", "https://a.wild.test", true },
         { "localhost:7332", "https://wild.test.evil", false },
     };
-    CHECK_ORIGINS(door("http://127.0.0.1:7332", some_hosts, none), rows);
+    CHECK_ORIGINS(new_access("http://127.0.0.1:7332", some_hosts, none), rows);
 }
 
 TEST(that_any_host_is_ours_lets_no_page_in_but_its_own)
@@ -240,7 +240,7 @@ TEST(that_any_host_is_ours_lets_no_page_in_but_its_own)
         { "some.test:80", "https://some.test", false },
         { "some.test", "http://localhost:7332", true },
     };
-    CHECK_ORIGINS(door("http://127.0.0.1:7332", any_host, none), rows);
+    CHECK_ORIGINS(new_access("http://127.0.0.1:7332", any_host, none), rows);
 }
 
 TEST(pages_of_the_config_may_come_in_exactly_as_they_are_written)
@@ -263,8 +263,8 @@ TEST(pages_of_the_config_may_come_in_exactly_as_they_are_written)
         { "localhost:7332", "null", true },
         { "localhost:7332", "", true },
     };
-    CHECK_ORIGINS(door("http://127.0.0.1:7332", none, some_origins), rows);
-    CHECK_ORIGINS(door("http://127.0.0.1:7332", none, any_origin), any);
+    CHECK_ORIGINS(new_access("http://127.0.0.1:7332", none, some_origins), rows);
+    CHECK_ORIGINS(new_access("http://127.0.0.1:7332", none, any_origin), any);
 }
 
 TEST(on_a_unix_socket_a_page_must_come_from_the_host_it_asks_for)
@@ -279,12 +279,12 @@ TEST(on_a_unix_socket_a_page_must_come_from_the_host_it_asks_for)
         { NULL, "https://gate.test", false },
         { "gate.test", "https://app.test", true },
     };
-    CHECK_ORIGINS(door("unix:/run/holdfast.sock", none, some_origins), rows);
+    CHECK_ORIGINS(new_access("unix:/run/holdfast.sock", none, some_origins), rows);
 }
 
 TEST(a_foreign_host_is_told_before_a_foreign_page)
 {
-    struct hf_access *access = door("http://127.0.0.1:7332", none, any_origin);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", none, any_origin);
     CHECK_EQ(place(access, "evil.test", "https://evil.test"), HF_BAD_HOST);
     hf_access_free(access);
 }
@@ -294,7 +294,7 @@ TEST(a_foreign_host_is_told_before_a_foreign_page)
 static struct hf_access *guarded(void)
 {
     static const char *const tokens[] = { "hf_first", "hf_second", "hf_third" };
-    struct hf_access *access = door("http://127.0.0.1:7332", none, none);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", none, none);
     for (size_t i = 0; i < 3; i++) {
         uint8_t hash[HF_SHA256_SIZE];
         hf_sha256(hf_span_of(tokens[i]), hash);
@@ -346,7 +346,7 @@ TEST(a_token_is_found_by_its_hash_wherever_it_stands)
 TEST(without_tokens_nobody_needs_one_and_nobody_is_anybody)
 {
     const struct hf_token *token;
-    struct hf_access *access = door("http://127.0.0.1:7332", none, none);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", none, none);
     CHECK(!hf_access_needs_token(access));
     CHECK(hf_access_token(access, hf_span_of(NULL), &token) == HF_ADMITTED && !token);
     CHECK(hf_access_token(access, HF_SPAN("Bearer x"), &token) == HF_ADMITTED && !token);
@@ -358,7 +358,7 @@ TEST(a_token_keeps_its_policy)
     static const char *const servers[] = { "pay*", NULL };
     const struct hf_token *token;
     uint8_t hash[HF_SHA256_SIZE];
-    struct hf_access *access = door("http://127.0.0.1:7332", none, none);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", none, none);
     hf_sha256(HF_SPAN("x"), hash);
     hf_access_add_token(access, "x", hash, hf_policy_new(servers, NULL, NULL), HF_ERRORS_UNSAID);
     REQUIRE_EQ(hf_access_token(access, HF_SPAN("Bearer x"), &token), HF_ADMITTED);

@@ -201,7 +201,7 @@ TEST(a_shared_server_that_is_still_listing_hears_of_the_client_too)
 
 /* ---- a client that is asked and vanishes ---- */
 
-/* A server for one call at a time, and two clients at its door. */
+/* A server for one call at a time, and two clients at its endpoint. */
 struct narrow {
     struct world *w;
     struct hf_server *server;

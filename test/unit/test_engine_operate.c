@@ -520,7 +520,7 @@ TEST(a_call_still_in_our_queue_when_drain_ms_is_over_waits_on_and_was_never_sent
     CHECK(hf_session_is_settled(s.client->session));
 }
 
-TEST(a_client_at_the_door_of_a_removed_server_is_told_so_and_nothing_breaks)
+TEST(a_client_at_the_endpoint_of_a_removed_server_is_told_so_and_nothing_breaks)
 {
     struct scene s = called_scene();
     operate(s.w, s.server, HF_OP_REMOVE);

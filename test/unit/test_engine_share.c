@@ -137,7 +137,7 @@ TEST(an_asked_restart_of_a_stateful_server_tells_nobody)
     CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
 }
 
-TEST(what_one_client_of_a_door_follows_is_told_to_nobody_else_there)
+TEST(what_one_client_of_an_endpoint_follows_is_told_to_nobody_else_there)
 {
     struct scene s =
         lone_server(SETTINGS(), MANNERS(.resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]"));

@@ -1,5 +1,5 @@
-/* test_front_modern.c - requests of 2026-07-28 at the doors of the HTTP front: which they are, what
- * must stand in their headers, and how they are answered. */
+/* test_front_modern.c - requests of 2026-07-28 at the endpoints of the HTTP front: which they are,
+ * what must stand in their headers, and how they are answered. */
 #include "front_fixture.h"
 
 #define JSON     "Content-Type: application/json\r\n"
@@ -203,7 +203,7 @@ TEST(arguments_that_a_tool_marks_stand_in_headers_too)
     CHECK_EQ(child_got(server_of(f), "tools/call"), sizeof taken / sizeof *taken);
 }
 
-TEST(at_the_door_of_all_servers_the_marks_are_found_under_the_names_of_that_door)
+TEST(at_the_endpoint_of_all_servers_the_marks_are_found_under_the_names_of_that_endpoint)
 {
     struct front *f = front_new(1000000, 10);
     change_tools(f, MARKED);
@@ -220,7 +220,7 @@ TEST(at_the_door_of_all_servers_the_marks_are_found_under_the_names_of_that_door
 
 /* ---- which era? ---- */
 
-TEST(both_eras_are_served_at_one_door_and_a_session_id_means_the_older_one)
+TEST(both_eras_are_served_at_one_endpoint_and_a_session_id_means_the_older_one)
 {
     struct front *f = front_new(1000000, 10);
     char headers[400];
@@ -467,7 +467,7 @@ TEST(two_clients_of_one_token_share_a_session_and_their_ids_do_not_meet)
     CHECK(has(a, "\"id\":1,\"result\"") == 1 && has(a, "{\"n\":1}") == 1);
     CHECK(has(b, "\"id\":1,\"result\"") == 1 && has(b, "{\"n\":2}") == 1);
     CHECK_EQ(ask(f, "POST", "/mcp", JSON ACCEPT VERSION LIST, LISTS)->status, 200);
-    CHECK(has_sessions(f, 2)); /* another door */
+    CHECK(has_sessions(f, 2)); /* another endpoint */
 }
 
 TEST(a_session_nobody_uses_is_dropped_and_one_with_a_request_is_not)

@@ -201,7 +201,7 @@ static const char *join_as(struct front *f, const char *token)
     return id;
 }
 
-TEST(a_session_is_known_to_its_own_token_and_at_its_own_door_only)
+TEST(a_session_is_known_to_its_own_token_and_at_its_own_endpoint_only)
 {
     struct front *f = front_new(1000000, 10);
     static const char *const tokens[] = { "a", "b", NULL };
@@ -232,7 +232,7 @@ TEST(when_the_tokens_change_only_sessions_of_those_that_changed_are_closed)
     CHECK_EQ(ping_as(f, "b", b, "/mcp/s"), 200);
 }
 
-TEST(a_token_without_a_server_is_turned_away_at_its_door)
+TEST(a_token_without_a_server_is_turned_away_at_its_endpoint)
 {
     struct front *f = front_new(1000000, 10);
     static const char *const tokens[] = { "a", NULL }, *const servers[] = { "other", NULL };

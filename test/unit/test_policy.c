@@ -71,7 +71,7 @@ TEST(clients_with_different_policies_see_different_lists_at_the_same_time)
     }
 }
 
-TEST(at_the_door_of_one_server_a_policy_sees_its_names_without_the_prefix)
+TEST(at_the_endpoint_of_one_server_a_policy_sees_its_names_without_the_prefix)
 {
     struct hf_server *servers[2];
     struct world *w = two_servers(servers);
@@ -218,7 +218,7 @@ TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
 {
     struct hf_server *servers[2];
     struct world *w = two_servers(servers);
-    size_t doors = 0;
+    size_t audiences = 0;
     for (int i = 0; i < 6; i++) {
         struct client *c = client_with(w, NULL, hf_policy_new(NULL, GLOBS("bank__*"), NULL));
         CHECK(lists(c, "tools/list", "bank__pay,bank__look"));
@@ -226,8 +226,8 @@ TEST(a_policy_that_nobody_has_any_more_leaves_nothing_behind)
     }
     for (const struct hf_link *at = w->engine->audiences.next; at != &w->engine->audiences;
          at = at->next)
-        doors++;
-    CHECK(doors <= 1);
+        audiences++;
+    CHECK(audiences <= 1);
 }
 
 TEST(a_list_made_by_a_policy_is_said_to_be_for_nobody_else)

@@ -151,7 +151,7 @@ TEST(two_servers_may_make_the_same_id_and_each_client_finds_its_own)
     CHECK_EQ(child_got(newest_child(p.w, p.modern), "tasks/get"), 1);
 }
 
-TEST(at_the_door_of_one_server_everything_about_tasks_is_that_servers)
+TEST(at_the_endpoint_of_one_server_everything_about_tasks_is_that_servers)
 {
     struct pair p = pair();
     struct client *alone = greeted_client(p.w, p.legacy);

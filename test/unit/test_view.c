@@ -1,6 +1,6 @@
 /*
- * test_view.c - the lists as a door shows them: names, prefixes, clashes, lengths, rules, pages and
- * cursors, and that a name once given goes on resolving (DESIGN 8).
+ * test_view.c - the lists as an endpoint shows them: names, prefixes, clashes, lengths, rules,
+ * pages and cursors, and that a name once given goes on resolving (DESIGN 8).
  */
 #include "engine_fixture.h"
 
@@ -28,7 +28,7 @@ static bool was_called(struct world *w, const struct hf_server *server, const ch
 
 /* ---- names ---- */
 
-TEST(names_depend_on_the_door_and_not_on_the_count)
+TEST(names_depend_on_the_endpoint_and_not_on_the_count)
 {
     struct world *w = world_new();
     struct hf_server *s = add_with_tools(w, "s", "[{\"name\":\"echo\"}]");

@@ -47,9 +47,9 @@ bool hf_http_says_other_era(int status)
  * a 401 that a ping gets as well; any other 401 may be the tool's own. */
 enum hf_http_verdict hf_http_rejection(int status, bool is_anybodys)
 {
-    const bool is_at_the_door = status == 405 || status == 413 || status == 415;
-    return is_at_the_door || (status == 401 && is_anybodys) ? HF_HTTP_REJECTED
-                                                            : HF_HTTP_REJECTED_LATE;
+    const bool is_before_tools = status == 405 || status == 413 || status == 415;
+    return is_before_tools || (status == 401 && is_anybodys) ? HF_HTTP_REJECTED
+                                                             : HF_HTTP_REJECTED_LATE;
 }
 
 enum hf_http_verdict hf_http_verdict(struct hf_http_facts facts)

@@ -1,4 +1,4 @@
-/* test_door.c - configuration through the public header, as a program sees it. */
+/* test_library_config.c - configuration through the public header, as a program sees it. */
 #include "test.h"
 #include "holdfast/holdfast.h"
 #include "ops/config.h"

@@ -1,4 +1,4 @@
-/* config_door.c - configuration through the public header. */
+/* library_config.c - configuration through the public header. */
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include "base/edit_distance.h"
 #include "base/url.h"
 #include "holdfast/holdfast.h"
-#include "lib/door.h"
+#include "lib/library_parts.h"
 #include "ops/config_expand.h"
 #include "ops/config_text.h"
 #include "ops/option_checks.h"
@@ -176,13 +176,13 @@ static void describe(const struct hf_server_config *server, char *line, size_t s
         (void)snprintf(line, size, "%s: %s", server->name, state);
 }
 
-/* Who is told what a check of the config found. */
+/* Receives the lines that a check of the config reports. */
 struct report {
     void (*say)(void *context, const char *line);
     void *context;
 };
 
-/* Control characters from a config file are escaped: the terminal must not obey them. */
+/* Control characters of the config file are escaped: lines go to a terminal. */
 static void tell(const struct report *to, const char *format, ...) HF_PRINTF(2, 3);
 static void tell(const struct report *to, const char *format, ...)
 {
@@ -236,7 +236,7 @@ size_t hf_config_check(struct hf_config *config, void (*say)(void *context, cons
         tell(&to, "holdfast serve: cannot start: %s", err.text);
     }
     if (config->mistake_count)
-        tell(&to, "no server of this file starts before what is called an error is mended");
+        tell(&to, "no server of this file starts until the lines that say \"error\" are mended");
     return problems;
 }
 
@@ -311,7 +311,8 @@ static const char *const *deny_rule(char **globs)
     return globs && globs[0] ? (const char *const *)globs : NULL;
 }
 
-struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_spec_room *room)
+struct hf_server_spec hf_library_server_spec(struct hf_server_config *config,
+                                             struct hf_spec_room *room)
 {
     room->renames = renames_of(config->rename, config->rename_count);
     room->descriptions = renames_of(config->describe, config->describe_count);
@@ -332,13 +333,13 @@ struct hf_server_spec hf_door_spec(struct hf_server_config *config, struct hf_sp
     };
 }
 
-void hf_door_spec_done(struct hf_spec_room *room)
+void hf_library_spec_done(struct hf_spec_room *room)
 {
     hf_free(room->renames);
     hf_free(room->descriptions);
 }
 
-struct hf_access *hf_door_access(const struct hf_config *config)
+struct hf_access *hf_library_access(const struct hf_config *config)
 {
     const struct hf_serve_config *serve = &config->serve;
     struct hf_access *access = hf_access_new(serve->hosts, serve->origins);
