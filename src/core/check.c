@@ -133,10 +133,10 @@ static void check_runtime(struct check *c, const struct hf_runtime *runtime)
     c->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                  armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
                  armed(&runtime->hold) + armed(&runtime->upstream.timer) + armed(&runtime->client);
-    const struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
-        c->timers += armed(&ask->timer);
-        if (!ask->park && !armed(&ask->timer) && !runtime->slot->owner)
+    const struct hf_server_request *request;
+    HF_LIST_EACH (request, &runtime->server_requests, struct hf_server_request, in_runtime) {
+        c->timers += armed(&request->timer);
+        if (!request->park && !armed(&request->timer) && !runtime->slot->owner)
             broken(c, 8, "nothing bounds how long a client may be asked");
     }
     if (runtime->remote) {

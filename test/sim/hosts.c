@@ -156,7 +156,7 @@ static void note_end(struct sim *sim, struct exchange *x, bool is_whole)
         wire->listed_badly = true;
     if (x->is_introduction && is_of_this_session(x))
         wire->wire.is_greeting = false;
-    wire->era.was_deaf |= x->is_acknowledged;
+    wire->era.was_unsubscribed |= x->is_acknowledged;
     if (x->verb == HF_EXCHANGE_STREAM && x->status == 405) /* it has none, and is not asked again */
         wire->wire.has_listened = false;
 }

@@ -349,9 +349,9 @@ void modern_acknowledge(struct sim *sim, struct child *child, uint64_t id)
                   "\"params\":{\"_meta\":{\"" HF_META_LISTEN "\":%" PRIu64
                   "},\"notifications\":{}}}\n",
                   id);
-    if (child->era.was_deaf) /* what changed meanwhile must be asked for */
+    if (child->era.was_unsubscribed) /* what changed meanwhile must be asked for */
         child->announced = child->instance->variant;
-    child->era.was_deaf = false;
+    child->era.was_unsubscribed = false;
     sim->stats->modern[MODERN_ACKNOWLEDGED]++;
 }
 
@@ -422,7 +422,7 @@ static void take_listen(struct sim *sim, struct child *child, uint64_t id, const
     case 4:
         modern_acknowledge(sim, child, id);
         end_listen(sim, child, id, 0);
-        child->era.was_deaf = true;
+        child->era.was_unsubscribed = true;
         break;
     default:
         modern_acknowledge(sim, child, id);

@@ -280,7 +280,7 @@ static void greet_own_server(struct sim *sim)
         client_close(sim, client);
     if (!client->session && !sim->has_failed)
         client_open(sim, client);
-    if (client->session && !client->session->hello && !sim->has_failed)
+    if (client->session && !client->session->initialize_params && !sim->has_failed)
         client_greet(sim, client);
 }
 

@@ -322,7 +322,7 @@ struct child {
     struct {
         bool is_modern, was_greeted, has_said_hello; /* said it is; was sent, answered initialize */
         bool died_of_probe, refused_listen;
-        bool was_deaf;                 /* a subscription ended that was not replaced yet */
+        bool was_unsubscribed;         /* a subscription ended that was not replaced yet */
         uint64_t listens[LISTENS_MAX]; /* the newest last */
         unsigned listen_count;
     } era;

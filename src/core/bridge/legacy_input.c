@@ -89,7 +89,7 @@ static void give_up_too_much(struct hf_call *call)
 
 /* ---- asking ---- */
 
-static void ask(struct hf_call *call, struct hf_span key, struct hf_span request)
+static void ask_client(struct hf_call *call, struct hf_span key, struct hf_span request)
 {
     struct hf_engine *engine = call->engine;
     struct hf_question *question = hf_new(struct hf_question);
@@ -206,7 +206,7 @@ static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_spa
     call->input->state = state.p ? hf_span_dup(state) : NULL;
     hf_call_weigh(call, 0, state.n);
     for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);)
-        ask(call, it.key, it.value);
+        ask_client(call, it.key, it.value);
     if (call->input->open == 0)
         go_on(call);
     else if (!call->slot->owner)

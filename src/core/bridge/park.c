@@ -48,9 +48,9 @@ bool hf_park_is_asked(const struct hf_park *park)
 
 static bool has_unasked(const struct hf_park *park)
 {
-    const struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (ask->round == 0)
+    const struct hf_server_request *request;
+    HF_LIST_EACH (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (request->round == 0)
             return true;
     }
     return false;
@@ -120,12 +120,12 @@ static void free_park(void *p)
 
 void hf_park_refuse_asks(struct hf_park *park, bool only_unasked, const char *why)
 {
-    struct hf_server_request *ask;
-    HF_LIST_EACH_SAFE (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (only_unasked && ask->round)
+    struct hf_server_request *request;
+    HF_LIST_EACH_SAFE (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (only_unasked && request->round)
             continue;
-        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32603, why);
-        hf_server_request_end(ask);
+        hf_runtime_respond_error(request->runtime, hf_span_of(request->server_id), -32603, why);
+        hf_server_request_end(request);
     }
 }
 
@@ -262,33 +262,34 @@ static const char *kind_of(enum hf_method_id method)
                                         : "elicitation";
 }
 
-static void add_key(struct hf_buf *out, const struct hf_server_request *ask)
+static void add_key(struct hf_buf *out, const struct hf_server_request *request)
 {
-    hf_buf_printf(out, "%s-%u", kind_of(ask->method), ask->key);
+    hf_buf_printf(out, "%s-%u", kind_of(request->method), request->key);
 }
 
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses)
 {
-    struct hf_server_request *ask;
-    HF_LIST_EACH_SAFE (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (ask->round != round)
+    struct hf_server_request *request;
+    HF_LIST_EACH_SAFE (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (request->round != round)
             continue;
-        if (ask->is_refused) {
-            hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32601,
+        if (request->is_refused) {
+            hf_runtime_respond_error(request->runtime, hf_span_of(request->server_id), -32601,
                                      hf_not_declared);
         } else {
             struct hf_buf draft = hf_draft();
-            hf_msg_add_result(&draft, hf_span_of(ask->server_id), hf_park_response(responses, ask));
-            hf_runtime_respond(ask->runtime, hf_draft_end(park->session->engine, &draft));
+            hf_msg_add_result(&draft, hf_span_of(request->server_id),
+                              hf_park_response(responses, request));
+            hf_runtime_respond(request->runtime, hf_draft_end(park->session->engine, &draft));
         }
-        hf_server_request_end(ask);
+        hf_server_request_end(request);
     }
 }
 
-struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *ask)
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *request)
 {
     struct hf_buf key = hf_draft();
-    add_key(&key, ask);
+    add_key(&key, request);
     const struct hf_span response = hf_json_get(responses, hf_buf_span(&key));
     hf_buf_done(&key);
     return response;
@@ -301,22 +302,22 @@ static void ask_round(struct hf_park *park)
     const struct hf_round *before = hf_park_newest(park);
     const uint32_t number = before ? before->number + 1 : 1;
     struct hf_buf requests = hf_draft();
-    struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (ask->round)
+    struct hf_server_request *request;
+    HF_LIST_EACH (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (request->round)
             continue;
-        ask->round = number;
-        ask->since_ms = park->session->engine->now_ms;
-        hf_server_request_arm(ask);
-        if (ask->is_refused)
+        request->round = number;
+        request->since_ms = park->session->engine->now_ms;
+        hf_server_request_arm(request);
+        if (request->is_refused)
             continue;
         if (hf_buf_len(&requests))
             hf_buf_add_char(&requests, ',');
         hf_buf_add_char(&requests, '"');
-        add_key(&requests, ask);
-        hf_buf_printf(&requests, "\":%s", ask->request);
-        hf_free(ask->request);
-        ask->request = NULL;
+        add_key(&requests, request);
+        hf_buf_printf(&requests, "\":%s", request->text);
+        hf_free(request->text);
+        request->text = NULL;
     }
     if (hf_buf_len(&requests)) {
         park->is_anew = false;
@@ -340,9 +341,9 @@ void hf_park_gather(struct hf_park *park)
 
 void hf_park_unanswered(struct hf_park *park)
 {
-    const struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (ask->round)
+    const struct hf_server_request *request;
+    HF_LIST_EACH (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (request->round)
             return;
     }
     if (park->call && park->call->stage == HF_CALL_SENT)

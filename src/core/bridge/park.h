@@ -85,7 +85,7 @@ void hf_park_rearm(struct hf_park *park);
 void hf_park_put(struct hf_park *park, struct hf_span requests, const struct hf_server *server);
 struct hf_answer hf_park_saying(const struct hf_park *park, const struct hf_saying *saying);
 /* The client's response to this server request; p NULL: there is none. */
-struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *ask);
+struct hf_span hf_park_response(struct hf_span responses, const struct hf_server_request *request);
 /* Tells the server what the client answered in this round. */
 void hf_park_tell(struct hf_park *park, uint32_t round, struct hf_span responses);
 /* Refuses the server requests that are not answered, or only those not asked yet. */

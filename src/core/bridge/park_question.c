@@ -93,24 +93,24 @@ static char *request_of(const struct hf_method *method, struct hf_span params)
 static void add_ask(struct hf_call *call, const struct hf_method *method, const struct hf_msg *msg)
 {
     struct hf_park *park = call->park ? call->park : hf_park_new(call);
-    struct hf_server_request *ask = hf_new(struct hf_server_request);
-    ask->session = park->session;
-    ask->runtime = call->runtime;
-    ask->server_id = hf_span_dup(msg->id);
-    ask->park = park;
-    ask->method = method->id;
-    ask->key = ++park->last_key;
-    ask->is_refused =
+    struct hf_server_request *request = hf_new(struct hf_server_request);
+    request->session = park->session;
+    request->runtime = call->runtime;
+    request->server_id = hf_span_dup(msg->id);
+    request->park = park;
+    request->method = method->id;
+    request->key = ++park->last_key;
+    request->is_refused =
         !hf_client_can_be_asked(hf_span_of(park->capabilities), method->id, msg->params);
-    ask->request = ask->is_refused ? NULL : request_of(method, msg->params);
-    hf_park_charge(park, sizeof *ask + msg->text.n);
-    hf_link_init(&ask->in_session);
-    hf_timer_init(&ask->timer, HF_TIMER_SERVER_REQUEST, ask);
-    ask->since_ms = call->engine->now_ms;
+    request->text = request->is_refused ? NULL : request_of(method, msg->params);
+    hf_park_charge(park, sizeof *request + msg->text.n);
+    hf_link_init(&request->in_session);
+    hf_timer_init(&request->timer, HF_TIMER_SERVER_REQUEST, request);
+    request->since_ms = call->engine->now_ms;
     if (hf_park_is_asked(park)) /* else askMs begin when the client is asked, within GATHER_MS */
-        hf_server_request_arm(ask);
-    hf_list_push(&park->server_requests, &ask->in_park);
-    hf_list_push(&call->runtime->server_requests, &ask->in_runtime);
+        hf_server_request_arm(request);
+    hf_list_push(&park->server_requests, &request->in_park);
+    hf_list_push(&call->runtime->server_requests, &request->in_runtime);
     call->runtime->server_request_count++;
     hf_park_gather(park);
 }

@@ -143,11 +143,11 @@ static enum answers look_at_answers(const struct hf_park *park, const struct hf_
                                     struct hf_span responses)
 {
     enum answers found = ALL_THERE;
-    const struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &park->server_requests, struct hf_server_request, in_park) {
-        if (ask->round != round->number || ask->is_refused)
+    const struct hf_server_request *request;
+    HF_LIST_EACH (request, &park->server_requests, struct hf_server_request, in_park) {
+        if (request->round != round->number || request->is_refused)
             continue;
-        const struct hf_span response = hf_park_response(responses, ask);
+        const struct hf_span response = hf_park_response(responses, request);
         if (response.p && hf_json_type(response) != HF_JSON_OBJECT)
             return SOME_WRONG;
         if (!response.p)

@@ -150,8 +150,8 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const struct hf_method *method = in->method;
     const struct hf_msg *msg = in->msg;
     /* what a modern server is told of the client is added on sending: its bytes are reserved now */
-    const bool says_it = in->is_modern || !session->hello;
-    const size_t intro = says_it ? 0 : strlen(session->hello);
+    const bool says_it = in->is_modern || !session->initialize_params;
+    const size_t intro = says_it ? 0 : strlen(session->initialize_params);
     const size_t bytes = msg->text.n + intro;
     const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
     const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;

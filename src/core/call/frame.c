@@ -46,13 +46,13 @@ void hf_call_weigh(struct hf_call *call, size_t before, size_t now)
 static void dress(struct hf_call *call)
 {
     const struct hf_session *session = call->session;
-    const struct hf_span hello = hf_span_of(session->hello);
+    const struct hf_span params = hf_span_of(session->initialize_params);
     struct hf_buf meta = hf_draft();
     struct hf_call_eras *eras = hf_call_eras(call);
     const size_t before = hf_era_weight(eras->inserts);
     hf_era_undress(eras->inserts);
     hf_era_add_meta(&meta,
-                    hello.p ? hf_json_get(hello, HF_SPAN("clientInfo")) : (struct hf_span) { 0 },
+                    params.p ? hf_json_get(params, HF_SPAN("clientInfo")) : (struct hf_span) { 0 },
                     session->capabilities, hf_span_of(session->log_level));
     hf_era_dress((struct hf_span) { call->text, call->text_length }, hf_buf_span(&meta),
                  hf_span_of(eras->extra), eras->inserts);

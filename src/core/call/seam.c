@@ -17,7 +17,7 @@
 
 enum { KEEP_MS = 5000 };
 
-static void ask(struct hf_call *call, enum hf_seam seam)
+static void ask_leave(struct hf_call *call, enum hf_seam seam)
 {
     struct hf_effect *effect = hf_emit(call->engine, HF_DO_ASK_LEAVE);
     effect->session = call->session;
@@ -39,7 +39,7 @@ void hf_seam_clear(struct hf_call *call)
     call->waiting_since_ms = call->engine->now_ms;
     hf_list_push(&call->slot->clearing, &call->link);
     hf_call_arm(call);
-    ask(call, HF_SEAM_DISPATCH);
+    ask_leave(call, HF_SEAM_DISPATCH);
 }
 
 void hf_seam_cleared(struct hf_call *call)
@@ -96,7 +96,7 @@ static struct hf_kept_answer *copy_of(const struct hf_answer *answer)
 void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
 {
     struct hf_engine *engine = call->engine;
-    ask(call, HF_SEAM_ANSWER);
+    ask_leave(call, HF_SEAM_ANSWER);
     call->kept = copy_of(answer);
     hf_call_weigh(call, 0, call->kept->length);
     if (call->park)

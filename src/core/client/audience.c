@@ -10,42 +10,44 @@
 
 /* ---- coming and going ---- */
 
-static void free_door(struct hf_audience *door)
+static void free_audience(struct hf_audience *audience)
 {
-    hf_audience_drop_views(door);
-    hf_policy_unref(door->policy);
-    hf_unlink(&door->link);
-    hf_unlink(&door->mark);
-    hf_free(door);
+    hf_audience_drop_views(audience);
+    hf_policy_unref(audience->policy);
+    hf_unlink(&audience->link);
+    hf_unlink(&audience->mark);
+    hf_free(audience);
 }
 
-static struct hf_audience *new_door(struct hf_engine *engine, struct hf_server *only,
-                                    struct hf_policy *policy)
+static struct hf_audience *new_audience(struct hf_engine *engine, struct hf_server *only,
+                                        struct hf_policy *policy)
 {
-    struct hf_audience *door = hf_new(struct hf_audience);
-    door->engine = engine;
-    door->only = only;
-    door->policy = policy;
+    struct hf_audience *audience = hf_new(struct hf_audience);
+    audience->engine = engine;
+    audience->only = only;
+    audience->policy = policy;
     if (policy)
         policy->refs++;
-    hf_link_init(&door->members);
-    hf_link_init(&door->greeted);
-    hf_link_init(&door->mark);
-    hf_list_push(&engine->audiences, &door->link);
-    return door;
+    hf_link_init(&audience->members);
+    hf_link_init(&audience->greeted);
+    hf_link_init(&audience->mark);
+    hf_list_push(&engine->audiences, &audience->link);
+    return audience;
 }
 
 void hf_audience_join(struct hf_session *session)
 {
     struct hf_engine *engine = session->engine;
-    struct hf_audience *door, *found = NULL;
-    HF_LIST_EACH_SAFE (door, &engine->audiences, struct hf_audience, link) {
-        if (door->only == session->only && door->policy == session->policy)
-            found = door;
-        else if (hf_list_empty(&door->members) && door->policy && door->policy->refs == 1)
-            free_door(door); /* only this audience still has the policy: its token is gone */
+    struct hf_audience *audience, *found = NULL;
+    HF_LIST_EACH_SAFE (audience, &engine->audiences, struct hf_audience, link) {
+        if (audience->only == session->only && audience->policy == session->policy)
+            found = audience;
+        else if (hf_list_empty(&audience->members) && audience->policy &&
+                 audience->policy->refs == 1)
+            free_audience(
+                audience); /* only this audience still has the policy: its token is gone */
     }
-    session->audience = found ? found : new_door(engine, session->only, session->policy);
+    session->audience = found ? found : new_audience(engine, session->only, session->policy);
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         session->told[part] = engine->news_serial;
     session->listeners_told = engine->news_serial;
@@ -54,18 +56,18 @@ void hf_audience_join(struct hf_session *session)
 
 void hf_audience_leave(struct hf_session *session)
 {
-    struct hf_audience *door = session->audience;
+    struct hf_audience *audience = session->audience;
     hf_session_set_level(session, -1);
-    if (door->next_to_tell == &session->in_audience)
-        door->next_to_tell = session->in_audience.next;
+    if (audience->next_to_tell == &session->in_audience)
+        audience->next_to_tell = session->in_audience.next;
     hf_unlink(&session->in_audience);
     hf_unlink(&session->in_greeted);
     session->audience = NULL;
     /* 2: the session that is leaving and the audience itself have the policy, and nobody else */
-    const bool is_of_no_use =
-        (door->only && door->only->is_forgotten) || (door->policy && door->policy->refs <= 2);
-    if (hf_list_empty(&door->members) && is_of_no_use)
-        free_door(door);
+    const bool is_of_no_use = (audience->only && audience->only->is_forgotten) ||
+                              (audience->policy && audience->policy->refs <= 2);
+    if (hf_list_empty(&audience->members) && is_of_no_use)
+        free_audience(audience);
 }
 
 void hf_audience_greeted(struct hf_session *session)
@@ -77,21 +79,21 @@ void hf_audience_greeted(struct hf_session *session)
 
 void hf_audiences_forget(struct hf_engine *engine, const struct hf_server *only)
 {
-    struct hf_audience *door;
-    HF_LIST_EACH_SAFE (door, &engine->audiences, struct hf_audience, link) {
-        if (only && door->only != only)
+    struct hf_audience *audience;
+    HF_LIST_EACH_SAFE (audience, &engine->audiences, struct hf_audience, link) {
+        if (only && audience->only != only)
             continue;
-        if (hf_list_empty(&door->members))
-            free_door(door);
+        if (hf_list_empty(&audience->members))
+            free_audience(audience);
         else
-            hf_audience_drop_views(door);
+            hf_audience_drop_views(audience);
     }
 }
 
-bool hf_audience_sees(const struct hf_audience *door, const struct hf_server *server)
+bool hf_audience_sees(const struct hf_audience *audience, const struct hf_server *server)
 {
-    return (!door->only || door->only == server) &&
-           hf_policy_allows_server(door->policy, server->name);
+    return (!audience->only || audience->only == server) &&
+           hf_policy_allows_server(audience->policy, server->name);
 }
 
 /* ---- questions about a server's clients ---- */
@@ -99,10 +101,10 @@ bool hf_audience_sees(const struct hf_audience *door, const struct hf_server *se
 struct hf_session *hf_audiences_sole_client(const struct hf_server *server)
 {
     struct hf_session *sole = NULL;
-    const struct hf_audience *door;
-    HF_LIST_EACH (door, &server->engine->audiences, struct hf_audience, link) {
-        const struct hf_link *greeted = &door->greeted;
-        if (hf_list_empty(greeted) || !hf_audience_sees(door, server))
+    const struct hf_audience *audience;
+    HF_LIST_EACH (audience, &server->engine->audiences, struct hf_audience, link) {
+        const struct hf_link *greeted = &audience->greeted;
+        if (hf_list_empty(greeted) || !hf_audience_sees(audience, server))
             continue;
         if (sole || greeted->next->next != greeted)
             return NULL;
@@ -113,9 +115,9 @@ struct hf_session *hf_audiences_sole_client(const struct hf_server *server)
 
 bool hf_audiences_have_client(const struct hf_server *server)
 {
-    const struct hf_audience *door;
-    HF_LIST_EACH (door, &server->engine->audiences, struct hf_audience, link) {
-        if (!hf_list_empty(&door->greeted) && hf_audience_sees(door, server))
+    const struct hf_audience *audience;
+    HF_LIST_EACH (audience, &server->engine->audiences, struct hf_audience, link) {
+        if (!hf_list_empty(&audience->greeted) && hf_audience_sees(audience, server))
             return true;
     }
     return false;

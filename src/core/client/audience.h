@@ -43,6 +43,6 @@ void hf_audiences_forget(struct hf_engine *engine, const struct hf_server *only)
 struct hf_session *hf_audiences_sole_client(const struct hf_server *server);
 /* Whether some greeted client may use this server. */
 bool hf_audiences_have_client(const struct hf_server *server);
-bool hf_audience_sees(const struct hf_audience *door, const struct hf_server *server);
+bool hf_audience_sees(const struct hf_audience *audience, const struct hf_server *server);
 
 #endif

@@ -22,7 +22,7 @@ enum { VERSION_COUNT = sizeof known_versions / sizeof *known_versions };
 static const char *version_for(const struct hf_session *session)
 {
     const struct hf_span asked =
-        hf_json_get(hf_span_of(session->hello), HF_SPAN("protocolVersion"));
+        hf_json_get(hf_span_of(session->initialize_params), HF_SPAN("protocolVersion"));
     for (size_t i = 0; i < VERSION_COUNT; i++)
         if (hf_json_string_is(asked, hf_span_of(known_versions[i])))
             return known_versions[i];
@@ -170,13 +170,14 @@ struct hf_span hf_initialize_result(struct hf_session *session)
 
 void hf_initialize_params(struct hf_session *session, struct hf_span params)
 {
-    if (session->hello)
-        hf_session_forget_bytes(session, strlen(session->hello));
-    hf_free(session->hello);
-    session->hello = hf_span_dup(params);
+    if (session->initialize_params)
+        hf_session_forget_bytes(session, strlen(session->initialize_params));
+    hf_free(session->initialize_params);
+    session->initialize_params = hf_span_dup(params);
     hf_session_remember(session, params.n);
-    hf_msg_to_one_line(session->hello, params.n);
-    session->capabilities = hf_json_get(hf_span_of(session->hello), HF_SPAN("capabilities"));
+    hf_msg_to_one_line(session->initialize_params, params.n);
+    session->capabilities =
+        hf_json_get(hf_span_of(session->initialize_params), HF_SPAN("capabilities"));
     session->has_initialized = false;
     struct hf_server *server = session->only;
     if (!server || !server->is_clients_own)
@@ -243,7 +244,7 @@ void hf_initialize_confirmed(struct hf_session *session)
 
 void hf_initialize_stranger(struct hf_session *session)
 {
-    if (session->hello)
+    if (session->initialize_params)
         return;
     hf_initialize_params(session,
                          HF_SPAN("{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
@@ -255,16 +256,16 @@ void hf_initialize_stranger(struct hf_session *session)
  * no initialize, but the same facts with every request. */
 void hf_initialize_modern(struct hf_session *session, const struct hf_msg *msg)
 {
-    if (session->hello || !session->only || !session->only->is_clients_own)
+    if (session->initialize_params || !session->only || !session->only->is_clients_own)
         return;
     const struct hf_span meta = msg->meta;
     const struct hf_span info = hf_json_get(meta, HF_SPAN(HF_META_CLIENT));
-    struct hf_buf hello = hf_draft();
-    hf_buf_printf(&hello, "{\"protocolVersion\":\"%s\",\"capabilities\":%.*s,\"clientInfo\":",
+    struct hf_buf params = hf_draft();
+    hf_buf_printf(&params, "{\"protocolVersion\":\"%s\",\"capabilities\":%.*s,\"clientInfo\":",
                   known_versions[VERSION_COUNT - 1],
                   HF_FMT(hf_json_get(meta, HF_SPAN(HF_META_CAPABLE))));
-    hf_buf_add(&hello, info.p ? info : HF_SPAN("{\"name\":\"unknown\",\"version\":\"0\"}"));
-    hf_buf_add_char(&hello, '}');
-    hf_initialize_params(session, hf_buf_span(&hello));
-    hf_buf_done(&hello);
+    hf_buf_add(&params, info.p ? info : HF_SPAN("{\"name\":\"unknown\",\"version\":\"0\"}"));
+    hf_buf_add_char(&params, '}');
+    hf_initialize_params(session, hf_buf_span(&params));
+    hf_buf_done(&params);
 }

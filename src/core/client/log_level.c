@@ -20,10 +20,10 @@ void hf_session_set_level(struct hf_session *session, int level)
 int hf_audiences_lowest_level(const struct hf_server *server)
 {
     int lowest = -1;
-    const struct hf_audience *door;
-    HF_LIST_EACH (door, &server->engine->audiences, struct hf_audience, link) {
+    const struct hf_audience *audience;
+    HF_LIST_EACH (audience, &server->engine->audiences, struct hf_audience, link) {
         for (int i = 0; i < HF_LEVEL_COUNT && (lowest < 0 || i < lowest); i++)
-            if (door->levels[i] && hf_audience_sees(door, server))
+            if (audience->levels[i] && hf_audience_sees(audience, server))
                 lowest = i;
     }
     return lowest;

@@ -305,12 +305,12 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
 
 /* ---- the views that an audience keeps ---- */
 
-void hf_audience_drop_views(struct hf_audience *door)
+void hf_audience_drop_views(struct hf_audience *audience)
 {
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
-            hf_view_unref(door->views[part][i]);
-            door->views[part][i] = NULL;
+            hf_view_unref(audience->views[part][i]);
+            audience->views[part][i] = NULL;
         }
 }
 
@@ -328,14 +328,14 @@ static bool is_same(const struct hf_view *a, const struct hf_view *b)
 /* A change may be in what rules hide from this audience: then the newest view stays what it was. */
 static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
 {
-    struct hf_audience *door = session->audience;
-    struct hf_view **views = door->views[part];
+    struct hf_audience *audience = session->audience;
+    struct hf_view **views = audience->views[part];
     const uint64_t serial =
-        door->only ? door->only->list_serial[part] : door->engine->list_serial[part];
-    if (door->built_at[part] == serial && views[0])
+        audience->only ? audience->only->list_serial[part] : audience->engine->list_serial[part];
+    if (audience->built_at[part] == serial && views[0])
         return views[0];
     struct hf_view *fresh = build(session, part);
-    door->built_at[part] = serial;
+    audience->built_at[part] = serial;
     if (views[0] && is_same(views[0], fresh)) {
         hf_view_unref(fresh);
         return views[0];
@@ -371,9 +371,9 @@ static bool parse_cursor(struct hf_span cursor, uint64_t *ret_version, size_t *r
 static struct hf_view *view_of_version(struct hf_session *session, enum hf_part_id part,
                                        uint64_t version)
 {
-    struct hf_audience *door = session->audience;
+    struct hf_audience *audience = session->audience;
     for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
-        struct hf_view *view = door->views[part][i];
+        struct hf_view *view = audience->views[part][i];
         if (view && view->version == version &&
             (i == 0 || session->engine->now_ms - view->born_ms < CURSOR_GOOD_MS))
             return view;

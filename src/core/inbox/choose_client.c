@@ -110,10 +110,10 @@ void hf_choose_client(struct hf_runtime *runtime, struct hf_call *origin, const 
     hf_server_request_new(runtime, session, via_of(runtime, origin, session), method, msg);
 }
 
-void hf_choose_client_timer(struct hf_server_request *ask)
+void hf_choose_client_timer(struct hf_server_request *request)
 {
-    struct hf_park *park = ask->park;
-    hf_server_request_timer(ask);
+    struct hf_park *park = request->park;
+    hf_server_request_timer(request);
     if (park)
         hf_park_unanswered(park);
 }

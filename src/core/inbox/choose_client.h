@@ -12,6 +12,6 @@ struct hf_session;
 struct hf_session *hf_choose_client_of(const struct hf_runtime *runtime,
                                        const struct hf_call *origin);
 void hf_choose_client(struct hf_runtime *runtime, struct hf_call *origin, const struct hf_msg *msg);
-void hf_choose_client_timer(struct hf_server_request *ask);
+void hf_choose_client_timer(struct hf_server_request *request);
 
 #endif

@@ -66,7 +66,7 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
     }
     if (in->is_modern)
         hf_initialize_modern(session, msg);
-    else if (!session->hello)
+    else if (!session->initialize_params)
         hf_initialize_stranger(session);
     if (!session->has_initialized)
         hf_initialize_confirmed(session);
@@ -117,9 +117,9 @@ static void take_notification(struct hf_session *session, const struct hf_msg *m
     case HF_METHOD_INITIALIZED: hf_initialize_confirmed(session); break;
     case HF_METHOD_CANCELLED: take_cancel(session, msg); break;
     case HF_METHOD_PROGRESS: { /* progress of a request that a server made of this client */
-        struct hf_server_request *ask;
-        HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
-            hf_runtime_notify(ask->runtime, msg->text);
+        struct hf_server_request *request;
+        HF_LIST_EACH (request, &session->server_requests, struct hf_server_request, in_session) {
+            hf_runtime_notify(request->runtime, msg->text);
         }
         break;
     }

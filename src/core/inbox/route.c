@@ -238,7 +238,7 @@ static void take_task(const struct hf_incoming *in)
     else
         hf_reply_error(in, -32602,
                        "Unknown task: holdfast does not know (any more) which of its servers made "
-                       "it; ask at that server's own door, or start it anew");
+                       "it; ask at that server's own endpoint, or start it anew");
 }
 
 static void take_unknown(const struct hf_incoming *in)

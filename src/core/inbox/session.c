@@ -216,7 +216,7 @@ static void free_session(void *p)
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_view_unref(session->given[part]);
     hf_policy_unref(session->policy);
-    hf_free(session->hello);
+    hf_free(session->initialize_params);
     hf_free(session->log_level);
     hf_free(session);
 }
@@ -229,11 +229,11 @@ void hf_session_close(struct hf_session *session, struct hf_now now)
     session->is_closed = true;
     session->is_finished = false;
     while (!hf_list_empty(&session->server_requests)) {
-        struct hf_server_request *ask =
+        struct hf_server_request *request =
             HF_LIST_FIRST(&session->server_requests, struct hf_server_request, in_session);
-        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32603,
+        hf_runtime_respond_error(request->runtime, hf_span_of(request->server_id), -32603,
                                  "the client is gone");
-        hf_server_request_end(ask);
+        hf_server_request_end(request);
     }
     while (!hf_list_empty(&session->calls))
         hf_call_cancel(HF_LIST_FIRST(&session->calls, struct hf_call, in_session),

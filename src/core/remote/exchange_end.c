@@ -40,7 +40,7 @@ static bool try_older_transport(struct hf_runtime *runtime, int status)
     return true;
 }
 
-static void hello_failed(struct hf_call *call, const struct hf_remote_exchange_end *end)
+static void initialize_failed(struct hf_call *call, const struct hf_remote_exchange_end *end)
 {
     struct hf_runtime *runtime = call->runtime;
     struct hf_server *server = runtime->server;
@@ -167,9 +167,9 @@ static bool take_answer(struct hf_remote_exchange *exchange, const struct over *
         (over->reading != HF_READ_RESULT && over->reading != HF_READ_ERROR) ||
         is_doubtful_error(call, over))
         return false;
-    const bool is_deaf = call->owner->purpose == HF_FOR_SUBSCRIPTION &&
-                         over->reading == HF_READ_ERROR &&
-                         hf_http_says_other_era(over->end->status);
+    const bool has_no_subscriptions = call->owner->purpose == HF_FOR_SUBSCRIPTION &&
+                                      over->reading == HF_READ_ERROR &&
+                                      hf_http_says_other_era(over->end->status);
     const bool is_refusal = over->end->status == 404 && over->reading == HF_READ_ERROR &&
                             call->owner->purpose != HF_FOR_CLIENT && !hf_call_is_initialize(call) &&
                             over->form.status && over->had_session && over->is_current &&
@@ -183,7 +183,7 @@ static bool take_answer(struct hf_remote_exchange *exchange, const struct over *
         hf_remote_call_refused(runtime, over->end->status);
     if (is_refusal)
         hf_remote_refused(runtime, over->end->status, &over->form);
-    if (is_deaf)
+    if (has_no_subscriptions)
         hf_remote_upstream_refused(runtime, over->end->status);
     return true;
 }
@@ -347,12 +347,12 @@ static void report(struct hf_runtime *runtime, const struct hf_call *call,
     struct hf_server *server = runtime->server;
     if (runtime != runtime->slot->current && runtime != runtime->slot->attempt)
         return;
-    const bool is_lost = is_loss(runtime, call, end), is_hello = hf_call_is_initialize(call);
-    if (is_lost || is_hello || runtime->machine.state < HF_RUNTIME_LIVE)
+    const bool is_lost = is_loss(runtime, call, end), is_initialize = hf_call_is_initialize(call);
+    if (is_lost || is_initialize || runtime->machine.state < HF_RUNTIME_LIVE)
         hf_server_not_before(server, end->retry_after_ms);
-    if (!is_lost && !is_hello && is_trouble(call, end))
+    if (!is_lost && !is_initialize && is_trouble(call, end))
         hf_check_suspect(runtime);
-    if (!is_lost || is_hello)
+    if (!is_lost || is_initialize)
         return;
     char why[REASON_MAX];
     describe_end(end, why);
@@ -425,7 +425,7 @@ static void message_over(struct hf_remote_exchange *exchange,
     if (is_open && runtime->is_older_transport && answer_may_come(call, &over))
         return;
     if (is_open && hf_call_is_initialize(call))
-        hello_failed(call, end);
+        initialize_failed(call, end);
     else if (is_open && !is_clients)
         ours_failed(call, &over);
     else if (is_open && was_resumed)

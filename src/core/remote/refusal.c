@@ -143,7 +143,7 @@ static void go_under(struct hf_remote_exchange *exchange, const char *name, bool
 }
 
 /* Makes the inquiry, once for each session. If it cannot be sent, it has ended already. */
-static void ask(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
+static void send_inquiry(struct hf_runtime *runtime, struct hf_inquiry *inquiry)
 {
     struct hf_remote *remote = runtime->remote;
     const bool is_stranger = inquiry == &remote->stranger;
@@ -277,9 +277,9 @@ static void review(struct hf_runtime *runtime)
         return;
     const bool is_strangers = is_session && has_doubt, is_known = wants_to_know(runtime);
     if (is_strangers)
-        ask(runtime, &remote->stranger);
+        send_inquiry(runtime, &remote->stranger);
     if (is_known)
-        ask(runtime, &remote->known);
+        send_inquiry(runtime, &remote->known);
     if ((is_strangers && !remote->stranger.is_over) || (is_known && !remote->known.is_over))
         return;
     const int met = remote->known.status, heard = remote->listen_refusal;
@@ -412,7 +412,7 @@ void hf_refusals_next(struct hf_runtime *runtime)
     if (!call || runtime != runtime->slot->current || hf_runtime_is_renewing(runtime))
         return;
     if (!call->refusal->is_of_era)
-        ask(runtime, &runtime->remote->known);
+        send_inquiry(runtime, &runtime->remote->known);
     if (call->refusal->is_of_era || runtime->remote->known.is_over)
         judge_waiting(runtime);
 }

@@ -13,17 +13,17 @@
 #include "core/state/runtime.h"
 #include "core/state/session.h"
 
-static void hello_answered(struct hf_call *call, const struct hf_msg *msg);
-static const struct hf_call_owner hello_owner = {
+static void initialize_answered(struct hf_call *call, const struct hf_msg *msg);
+static const struct hf_call_owner initialize_owner = {
     .purpose = HF_FOR_INITIALIZE,
-    .answered = hello_answered,
-    .unreadable = hello_answered,
+    .answered = initialize_answered,
+    .unreadable = initialize_answered,
 };
 const struct hf_call_owner hf_restore_owner = { .purpose = HF_FOR_RESTORE };
 
 /* Our initialize params where many clients share one server: we can pass on whatever the server may
  * ask of its clients. */
-static const char our_hello[] =
+static const char our_params[] =
     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},"
     "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"holdfast\",\"version\":"
     "\"" HF_VERSION "\"}}";
@@ -31,8 +31,9 @@ static const char our_hello[] =
 void hf_handshake_begin(struct hf_runtime *runtime)
 {
     const struct hf_session *owner = runtime->slot->owner;
-    const char *hello = owner && owner->hello ? owner->hello : our_hello;
-    (void)hf_call_ours(runtime, &hello_owner, hf_method(HF_METHOD_INITIALIZE), hf_span_of(hello));
+    const char *params = owner && owner->initialize_params ? owner->initialize_params : our_params;
+    (void)hf_call_ours(runtime, &initialize_owner, hf_method(HF_METHOD_INITIALIZE),
+                       hf_span_of(params));
 }
 
 /* ---- the answer to our initialize ---- */
@@ -90,7 +91,7 @@ static void await_client(struct hf_runtime *runtime)
                  engine->now_ms + runtime->server->settings.list_wait_ms);
 }
 
-static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
+static void initialize_answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const struct hf_session *owner = runtime->slot->owner;
@@ -115,7 +116,7 @@ static void hello_answered(struct hf_call *call, const struct hf_msg *msg)
     if (!renews)
         hf_runtime_event(runtime, HF_RUNTIME_EV_GREETED);
     hf_server_mark(runtime->server); /* a client's initialize may wait for this answer */
-    if (owner && owner->hello && !owner->has_initialized && !renews)
+    if (owner && owner->initialize_params && !owner->has_initialized && !renews)
         await_client(runtime);
     else
         runtime->transport->introduce(runtime);

@@ -195,7 +195,7 @@ void hf_runtime_maybe_greet(struct hf_runtime *runtime)
     if (runtime->machine.state != HF_RUNTIME_SPAWNING || !runtime->is_started)
         return;
     const struct hf_session *owner = runtime->slot->owner;
-    if (runtime->server->is_clients_own && !(owner && owner->hello))
+    if (runtime->server->is_clients_own && !(owner && owner->initialize_params))
         return; /* the server gets the client's own initialize params, which are still to come */
     if (!runtime->start.at_ms)
         arm_start(runtime);

@@ -80,61 +80,61 @@ static void pause_clocks(struct hf_runtime *runtime, const struct hf_session *se
     }
 }
 
-static void free_ask(void *p)
+static void free_request(void *p)
 {
-    struct hf_server_request *ask = p;
-    hf_free(ask->server_id);
-    hf_free(ask->request);
-    hf_free(ask);
+    struct hf_server_request *request = p;
+    hf_free(request->server_id);
+    hf_free(request->text);
+    hf_free(request);
 }
 
 /* The request is kept until its client has said `initialized`. */
-static bool is_early(const struct hf_server_request *ask)
+static bool is_early(const struct hf_server_request *request)
 {
-    return !ask->park && ask->request;
+    return !request->park && request->text;
 }
 
-static void forget_request(struct hf_server_request *ask)
+static void forget_request(struct hf_server_request *request)
 {
-    hf_session_forget_bytes(ask->session, strlen(ask->request));
-    hf_free(ask->request);
-    ask->request = NULL;
+    hf_session_forget_bytes(request->session, strlen(request->text));
+    hf_free(request->text);
+    request->text = NULL;
 }
 
-void hf_server_request_end(struct hf_server_request *ask)
+void hf_server_request_end(struct hf_server_request *request)
 {
-    struct hf_runtime *runtime = ask->runtime;
-    const struct hf_session *session = ask->session;
-    if (is_early(ask))
-        forget_request(ask);
-    hf_timer_clear(&runtime->server->engine->timers, &ask->timer);
-    hf_unlink(&ask->in_session);
-    hf_unlink(&ask->in_runtime);
-    hf_unlink(&ask->in_park);
+    struct hf_runtime *runtime = request->runtime;
+    const struct hf_session *session = request->session;
+    if (is_early(request))
+        forget_request(request);
+    hf_timer_clear(&runtime->server->engine->timers, &request->timer);
+    hf_unlink(&request->in_session);
+    hf_unlink(&request->in_runtime);
+    hf_unlink(&request->in_park);
     runtime->server_request_count--;
-    bool others = ask->park != NULL; /* calls with a park are paused one by one */
+    bool others = request->park != NULL; /* calls with a park are paused one by one */
     const struct hf_server_request *other;
     HF_LIST_EACH (other, &runtime->server_requests, struct hf_server_request, in_runtime) {
         others |= other->session == session && !other->park;
     }
     if (!others)
         pause_clocks(runtime, session, false);
-    hf_bury(runtime->server->engine, free_ask, ask);
+    hf_bury(runtime->server->engine, free_request, request);
 }
 
 /* Tells the client, if it was asked, that it need not answer any more. */
-static void withdraw(const struct hf_server_request *ask)
+static void withdraw(const struct hf_server_request *request)
 {
-    if (!ask->park && !is_early(ask))
-        hf_session_send_cancelled(ask->session, ask->via, ask->id);
+    if (!request->park && !is_early(request))
+        hf_session_send_cancelled(request->session, request->via, request->id);
 }
 
 void hf_server_requests_drop(struct hf_runtime *runtime)
 {
-    struct hf_server_request *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
-        withdraw(ask);
-        hf_server_request_end(ask);
+    struct hf_server_request *request;
+    HF_LIST_EACH_SAFE (request, &runtime->server_requests, struct hf_server_request, in_runtime) {
+        withdraw(request);
+        hf_server_request_end(request);
     }
 }
 
@@ -142,48 +142,49 @@ void hf_server_requests_drop(struct hf_runtime *runtime)
 
 /* The client has no open stream, and needs one: a modern client is asked in the answer to its
  * call. */
-static bool is_deaf(const struct hf_server_request *ask)
+static bool lacks_stream(const struct hf_server_request *request)
 {
-    return !ask->park && !is_early(ask) && ask->session->stream_state != HF_STREAM_OPEN;
+    return !request->park && !is_early(request) && request->session->stream_state != HF_STREAM_OPEN;
 }
 
 /* Until when a client that has no open stream may take to open one. */
-static uint64_t deaf_until(const struct hf_server_request *ask)
+static uint64_t stream_until(const struct hf_server_request *request)
 {
-    const struct hf_session *session = ask->session;
+    const struct hf_session *session = request->session;
     if (session->stream_state == HF_STREAM_MAY_REOPEN)
-        return session->streamless_ms + ask->runtime->server->settings.gone_ms;
+        return session->streamless_ms + request->runtime->server->settings.gone_ms;
     return session->initialized_ms + OPENS_WITHIN_MS;
 }
 
-void hf_server_request_arm(struct hf_server_request *ask)
+void hf_server_request_arm(struct hf_server_request *request)
 {
-    struct hf_engine *engine = ask->runtime->server->engine;
-    const struct hf_settings *settings = &ask->runtime->server->settings;
+    struct hf_engine *engine = request->runtime->server->engine;
+    const struct hf_settings *settings = &request->runtime->server->settings;
     uint64_t at = 0;
-    if (is_early(ask))
-        at = ask->since_ms + settings->list_wait_ms;
-    else if (!ask->runtime->slot->owner)
-        at = ask->since_ms + settings->ask_ms;
-    if (is_deaf(ask)) {
-        const uint64_t until = deaf_until(ask);
+    if (is_early(request))
+        at = request->since_ms + settings->list_wait_ms;
+    else if (!request->runtime->slot->owner)
+        at = request->since_ms + settings->ask_ms;
+    if (lacks_stream(request)) {
+        const uint64_t until = stream_until(request);
         at = !at || until < at ? until : at;
     }
-    hf_timer_set(&engine->timers, &ask->timer, at && at < engine->now_ms ? engine->now_ms : at);
+    hf_timer_set(&engine->timers, &request->timer, at && at < engine->now_ms ? engine->now_ms : at);
 }
 
-void hf_server_request_timer(struct hf_server_request *ask)
+void hf_server_request_timer(struct hf_server_request *request)
 {
-    if (ask->is_refused)
-        hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -32601, hf_not_declared);
+    if (request->is_refused)
+        hf_runtime_respond_error(request->runtime, hf_span_of(request->server_id), -32601,
+                                 hf_not_declared);
     else
         hf_runtime_respond_error(
-            ask->runtime, hf_span_of(ask->server_id), -32603,
-            is_early(ask)  ? "the client has not finished its introduction (listWaitMs)"
-            : is_deaf(ask) ? "the client has no open stream on which it could be asked"
-                           : "the client did not answer this request in time (askMs)");
-    withdraw(ask);
-    hf_server_request_end(ask);
+            request->runtime, hf_span_of(request->server_id), -32603,
+            is_early(request)       ? "the client has not finished its introduction (listWaitMs)"
+            : lacks_stream(request) ? "the client has no open stream on which it could be asked"
+                                    : "the client did not answer this request in time (askMs)");
+    withdraw(request);
+    hf_server_request_end(request);
 }
 
 bool hf_session_is_asked(const struct hf_session *session)
@@ -198,125 +199,125 @@ void hf_session_set_stream(struct hf_session *session, enum hf_stream_state stre
     if (session->stream_state == HF_STREAM_OPEN)
         session->streamless_ms = now.mono_ms;
     session->stream_state = stream_state;
-    struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
-        hf_server_request_arm(ask);
+    struct hf_server_request *request;
+    HF_LIST_EACH (request, &session->server_requests, struct hf_server_request, in_session) {
+        hf_server_request_arm(request);
     }
 }
 
 /* ---- asking ---- */
 
-static void send(struct hf_server_request *ask, struct hf_span text, struct hf_span id)
+static void send(struct hf_server_request *request, struct hf_span text, struct hf_span id)
 {
-    struct hf_engine *engine = ask->session->engine;
-    struct hf_runtime *runtime = ask->runtime;
-    if (ask->method == HF_METHOD_ROOTS)
-        runtime->roots_of = ask->session->number;
-    ask->since_ms = engine->now_ms;
-    hf_server_request_arm(ask);
-    pause_clocks(runtime, ask->session, true);
+    struct hf_engine *engine = request->session->engine;
+    struct hf_runtime *runtime = request->runtime;
+    if (request->method == HF_METHOD_ROOTS)
+        runtime->roots_of = request->session->number;
+    request->since_ms = engine->now_ms;
+    hf_server_request_arm(request);
+    pause_clocks(runtime, request->session, true);
     struct hf_buf draft = hf_draft();
-    hf_buf_add_u64(&draft, ask->id);
-    hf_session_send_spliced(ask->session, ask->via, text, id, hf_draft_end(engine, &draft));
+    hf_buf_add_u64(&draft, request->id);
+    hf_session_send_spliced(request->session, request->via, text, id, hf_draft_end(engine, &draft));
 }
 
 void hf_server_request_new(struct hf_runtime *runtime, struct hf_session *session, uint64_t via,
                            const struct hf_method *method, const struct hf_msg *msg)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_server_request *ask = hf_new(struct hf_server_request);
-    ask->session = session;
-    ask->runtime = runtime;
-    ask->method = method->id;
-    hf_link_init(&ask->in_park);
-    hf_timer_init(&ask->timer, HF_TIMER_SERVER_REQUEST, ask);
-    ask->id = ++engine->serial;
-    ask->server_id = hf_span_dup(msg->id);
-    ask->via = via;
+    struct hf_server_request *request = hf_new(struct hf_server_request);
+    request->session = session;
+    request->runtime = runtime;
+    request->method = method->id;
+    hf_link_init(&request->in_park);
+    hf_timer_init(&request->timer, HF_TIMER_SERVER_REQUEST, request);
+    request->id = ++engine->serial;
+    request->server_id = hf_span_dup(msg->id);
+    request->via = via;
     runtime->server_request_count++;
-    hf_list_push(&session->server_requests, &ask->in_session);
-    hf_list_push(&runtime->server_requests, &ask->in_runtime);
+    hf_list_push(&session->server_requests, &request->in_session);
+    hf_list_push(&runtime->server_requests, &request->in_runtime);
     if (session->has_initialized) {
-        send(ask, msg->text, msg->id);
+        send(request, msg->text, msg->id);
         return;
     }
-    ask->request = hf_span_dup(msg->text);
-    hf_session_remember(session, strlen(ask->request));
-    ask->since_ms = engine->now_ms;
-    hf_server_request_arm(ask);
+    request->text = hf_span_dup(msg->text);
+    hf_session_remember(session, strlen(request->text));
+    request->since_ms = engine->now_ms;
+    hf_server_request_arm(request);
 }
 
 void hf_server_requests_send_early(struct hf_session *session)
 {
-    struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
+    struct hf_server_request *request;
+    HF_LIST_EACH (request, &session->server_requests, struct hf_server_request, in_session) {
         struct hf_msg msg;
         struct hf_err err;
-        if (!is_early(ask) ||
-            hf_msg_parse(hf_span_of(ask->request), session->engine->limits.max_depth, &msg, &err) !=
-                HF_MSG_OK)
+        if (!is_early(request) ||
+            hf_msg_parse(hf_span_of(request->text), session->engine->limits.max_depth, &msg,
+                         &err) != HF_MSG_OK)
             continue;
         struct hf_buf text = hf_draft();
         hf_buf_add(&text, msg.text);
         const struct hf_span kept = hf_draft_end(session->engine, &text);
         const struct hf_span id = { kept.p + (msg.id.p - msg.text.p), msg.id.n };
-        forget_request(ask);
-        send(ask, kept, id);
+        forget_request(request);
+        send(request, kept, id);
     }
 }
 
-static struct hf_server_request *ask_by_id(struct hf_session *session, struct hf_span id)
+static struct hf_server_request *request_by_id(struct hf_session *session, struct hf_span id)
 {
     int64_t number;
     if (!hf_json_int(id, &number))
         return NULL;
-    struct hf_server_request *ask;
-    HF_LIST_EACH (ask, &session->server_requests, struct hf_server_request, in_session) {
-        if ((int64_t)ask->id == number && !is_early(ask))
-            return ask;
+    struct hf_server_request *request;
+    HF_LIST_EACH (request, &session->server_requests, struct hf_server_request, in_session) {
+        if ((int64_t)request->id == number && !is_early(request))
+            return request;
     }
     return NULL;
 }
 
 bool hf_server_request_answered(struct hf_session *session, const struct hf_msg *msg)
 {
-    struct hf_server_request *ask = ask_by_id(session, msg->id);
-    if (!ask)
+    struct hf_server_request *request = request_by_id(session, msg->id);
+    if (!request)
         return false;
     struct hf_buf draft = hf_draft();
     const char *rest = msg->id.p + msg->id.n;
     hf_buf_add(&draft, (struct hf_span) { msg->text.p, (size_t)(msg->id.p - msg->text.p) });
-    hf_buf_add_str(&draft, ask->server_id);
+    hf_buf_add_str(&draft, request->server_id);
     hf_buf_add(&draft, (struct hf_span) { rest, (size_t)(msg->text.p + msg->text.n - rest) });
-    hf_runtime_respond(ask->runtime, hf_draft_end(session->engine, &draft));
-    hf_server_request_end(ask);
+    hf_runtime_respond(request->runtime, hf_draft_end(session->engine, &draft));
+    hf_server_request_end(request);
     return true;
 }
 
 bool hf_server_request_answer_oversized(struct hf_session *session, struct hf_span id)
 {
-    struct hf_server_request *ask = ask_by_id(session, id);
-    if (!ask)
+    struct hf_server_request *request = request_by_id(session, id);
+    if (!request)
         return false;
-    hf_runtime_respond_error(ask->runtime, hf_span_of(ask->server_id), -31006,
+    hf_runtime_respond_error(request->runtime, hf_span_of(request->server_id), -31006,
                              "the client's answer is larger than holdfast's maxMessageBytes");
-    hf_server_request_end(ask);
+    hf_server_request_end(request);
     return true;
 }
 
 void hf_server_request_cancelled(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_span id = hf_json_get(msg->params, HF_SPAN("requestId"));
-    struct hf_server_request *ask;
-    HF_LIST_EACH_SAFE (ask, &runtime->server_requests, struct hf_server_request, in_runtime) {
-        if (!id.p || !hf_json_same_scalar(hf_span_of(ask->server_id), id))
+    struct hf_server_request *request;
+    HF_LIST_EACH_SAFE (request, &runtime->server_requests, struct hf_server_request, in_runtime) {
+        if (!id.p || !hf_json_same_scalar(hf_span_of(request->server_id), id))
             continue;
         struct hf_buf draft = hf_draft();
-        hf_buf_add_u64(&draft, ask->id);
-        if (!ask->park && !is_early(ask))
-            hf_session_send_spliced(ask->session, ask->via, msg->text, id,
+        hf_buf_add_u64(&draft, request->id);
+        if (!request->park && !is_early(request))
+            hf_session_send_spliced(request->session, request->via, msg->text, id,
                                     hf_draft_end(runtime->server->engine, &draft));
         hf_buf_done(&draft);
-        hf_server_request_end(ask);
+        hf_server_request_end(request);
     }
 }

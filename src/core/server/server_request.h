@@ -32,7 +32,7 @@ struct hf_server_request {
     enum hf_method_id method;
     unsigned key;
     uint32_t round;  /* 0: the client was not asked yet */
-    char *request;   /* raw, until the client is asked: a legacy one when it is initialized */
+    char *text;      /* raw, until the client is asked: a legacy one when it is initialized */
     bool is_refused; /* the client cannot be asked this; the server hears it with the round */
 };
 
@@ -43,12 +43,12 @@ void hf_server_request_new(struct hf_runtime *runtime, struct hf_session *sessio
 void hf_server_request_cancelled(struct hf_runtime *runtime, const struct hf_msg *msg);
 /* The client has said `initialized`: requests that were kept for it are sent. */
 void hf_server_requests_send_early(struct hf_session *session);
-void hf_server_request_timer(struct hf_server_request *ask);
-void hf_server_request_arm(struct hf_server_request *ask); /* the time runs from since_ms on */
+void hf_server_request_timer(struct hf_server_request *request);
+void hf_server_request_arm(struct hf_server_request *request); /* the time runs from since_ms on */
 void hf_server_requests_drop(struct hf_runtime *runtime);
 /* False: `msg` answers no server request. */
 bool hf_server_request_answered(struct hf_session *session, const struct hf_msg *msg);
-void hf_server_request_end(struct hf_server_request *ask);
+void hf_server_request_end(struct hf_server_request *request);
 extern const char hf_not_declared[]; /* error text for what a client cannot be asked */
 /* The client's answer was larger than maxMessageBytes. False: `id` is no server request. */
 bool hf_server_request_answer_oversized(struct hf_session *session, struct hf_span id);

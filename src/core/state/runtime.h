@@ -86,8 +86,8 @@ struct hf_upstream {
     struct hf_call *call, *next; /* `call` is acknowledged, `next` is not yet */
     bool is_stale;               /* `uris` is not what clients want, or not what `call` asked for */
     bool has_changed; /* clients want something else since `next` was sent or the timer was set */
-    bool was_deaf;    /* no subscription has been open since the last acknowledged one ended */
-    bool is_refused;  /* the server knows no such request */
+    bool was_unsubscribed; /* no subscription has been open since the last acknowledged one ended */
+    bool is_refused;       /* the server knows no such request */
     unsigned failures;
     struct hf_timer timer; /* `next` is not acknowledged; without `next`: when to try again */
 };

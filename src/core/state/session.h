@@ -45,8 +45,8 @@ struct hf_session {
     enum hf_stream_state stream_state; /* as last told by the front */
     uint64_t streamless_ms;            /* since when it has no open stream */
     bool was_greeted_blind;      /* greeted before its only server had answered our initialize */
-    char *hello;                 /* params of its initialize, raw */
-    struct hf_span capabilities; /* in hello */
+    char *initialize_params;     /* raw */
+    struct hf_span capabilities; /* in initialize_params */
     char *log_level;             /* raw JSON string; NULL: never set */
     int level;                   /* the log level as a number; -1: never set */
     enum hf_errors_as errors_as; /* HF_ERRORS_UNSAID: as the servers' settings say */

@@ -17,29 +17,29 @@
 
 enum { PORTION = 250 }; /* clients told in one turn */
 
-static void hear(struct hf_audience *door, const struct hf_server *server)
+static void hear(struct hf_audience *audience, const struct hf_server *server)
 {
-    const struct hf_policy *policy = door->policy;
+    const struct hf_policy *policy = audience->policy;
     for (enum hf_news news = 0; news < HF_NEWS_COUNT; news++)
         for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-            if (server->news[news][part] > door->news[news][part])
-                door->news[news][part] = server->news[news][part];
-    door->hides |=
+            if (server->news[news][part] > audience->news[news][part])
+                audience->news[news][part] = server->news[news][part];
+    audience->hides |=
         server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
-    door->next_to_tell = door->members.next;
-    if (!hf_linked(&door->mark))
-        hf_list_push(&door->engine->audiences_to_tell, &door->mark);
+    audience->next_to_tell = audience->members.next;
+    if (!hf_linked(&audience->mark))
+        hf_list_push(&audience->engine->audiences_to_tell, &audience->mark);
 }
 
 void hf_audiences_hear(struct hf_server *server)
 {
     struct hf_engine *engine = server->engine;
-    struct hf_audience *door;
+    struct hf_audience *audience;
     if (!server->has_news)
         return;
-    HF_LIST_EACH (door, &engine->audiences, struct hf_audience, link) {
-        if (!hf_list_empty(&door->members) && hf_audience_sees(door, server))
-            hear(door, server);
+    HF_LIST_EACH (audience, &engine->audiences, struct hf_audience, link) {
+        if (!hf_list_empty(&audience->members) && hf_audience_sees(audience, server))
+            hear(audience, server);
     }
     server->has_news = false;
     memset(server->news, 0, sizeof server->news);
@@ -55,10 +55,10 @@ static bool is_unchanged_for(struct hf_session *session, enum hf_part_id part)
            session->given[part] && hf_view_is_newest(session, part);
 }
 
-static bool is_newer(const struct hf_audience *door, enum hf_news news, enum hf_part_id part,
+static bool is_newer(const struct hf_audience *audience, enum hf_news news, enum hf_part_id part,
                      uint64_t than)
 {
-    return door->news[news][part] > than;
+    return audience->news[news][part] > than;
 }
 
 /* A client that was never given a list is not told of a server's first list, unless its initialize
@@ -108,26 +108,27 @@ static void tell(struct hf_session *session)
 }
 
 /* False: some clients of the audience are still to be told. */
-static bool tell_portion(struct hf_audience *door)
+static bool tell_portion(struct hf_audience *audience)
 {
     for (int i = 0; i < PORTION; i++) {
-        if (door->next_to_tell == &door->members)
+        if (audience->next_to_tell == &audience->members)
             return true;
-        struct hf_session *session = HF_ITEM(door->next_to_tell, struct hf_session, in_audience);
-        door->next_to_tell = session->in_audience.next;
+        struct hf_session *session =
+            HF_ITEM(audience->next_to_tell, struct hf_session, in_audience);
+        audience->next_to_tell = session->in_audience.next;
         tell(session);
     }
-    return door->next_to_tell == &door->members;
+    return audience->next_to_tell == &audience->members;
 }
 
 void hf_audiences_tell(struct hf_engine *engine)
 {
     while (!engine->more_news.at_ms && !hf_list_empty(&engine->audiences_to_tell)) {
-        struct hf_audience *door =
+        struct hf_audience *audience =
             HF_LIST_FIRST(&engine->audiences_to_tell, struct hf_audience, mark);
-        if (tell_portion(door)) {
-            hf_unlink(&door->mark);
-            door->hides = false;
+        if (tell_portion(audience)) {
+            hf_unlink(&audience->mark);
+            audience->hides = false;
         } else { /* the other clients are told in the next turn */
             hf_timer_set(&engine->timers, &engine->more_news, engine->now_ms);
         }

@@ -140,7 +140,7 @@ void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri)
 
 /* ---- legacy servers ---- */
 
-static void ask(struct hf_runtime *runtime, enum hf_method_id method, const char *uri)
+static void send_request(struct hf_runtime *runtime, enum hf_method_id method, const char *uri)
 {
     struct hf_buf params = hf_draft();
     hf_buf_printf(&params, "{\"uri\":%s}", uri);
@@ -156,9 +156,9 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
     while (i < count || (old && *old)) {
         const int order = i == count ? 1 : !old || !*old ? -1 : strcmp(wanted[i], *old);
         if (order < 0)
-            ask(runtime, HF_METHOD_SUBSCRIBE, wanted[i]);
+            send_request(runtime, HF_METHOD_SUBSCRIBE, wanted[i]);
         if (order > 0)
-            ask(runtime, HF_METHOD_UNSUBSCRIBE, *old);
+            send_request(runtime, HF_METHOD_UNSUBSCRIBE, *old);
         i += order <= 0;
         old += order >= 0;
     }
@@ -171,7 +171,7 @@ static void review_uri(struct hf_runtime *runtime, const char *uri)
     const bool is_wanted = hf_uri_is_wanted(runtime, uri);
     if (is_wanted == is_known)
         return;
-    ask(runtime, is_wanted ? HF_METHOD_SUBSCRIBE : HF_METHOD_UNSUBSCRIBE, uri);
+    send_request(runtime, is_wanted ? HF_METHOD_SUBSCRIBE : HF_METHOD_UNSUBSCRIBE, uri);
     set_known(&runtime->upstream, uri, is_wanted);
 }
 
@@ -325,9 +325,9 @@ static void acknowledged(struct hf_runtime *runtime)
     upstream->next = NULL;
     if (before)
         hf_call_withdraw(before);
-    for (enum hf_part_id part = 0; upstream->was_deaf && part < HF_PART_COUNT; part++)
+    for (enum hf_part_id part = 0; upstream->was_unsubscribed && part < HF_PART_COUNT; part++)
         hf_listing_again(runtime, part); /* what it said meanwhile is lost */
-    upstream->was_deaf = false;
+    upstream->was_unsubscribed = false;
     if (upstream->uri_count > AT_ONCE_URIS)
         hf_timer_set(&engine->timers, &upstream->timer,
                      engine->now_ms + upstream->uri_count / URIS_A_MS);
@@ -382,7 +382,7 @@ static void left(struct hf_call *call)
         upstream->is_stale = true;
     } else {
         upstream->call = NULL;
-        upstream->was_deaf = true;
+        upstream->was_unsubscribed = true;
     }
     if (now - call->dispatched_ms >= AGAIN_MS_MAX)
         upstream->failures = 0;
