@@ -309,7 +309,7 @@ static void move(struct exchange *exchange)
     hf_distant_post(distant, post);
 }
 
-static void on_over(void *context, const struct hf_fetch_end *end)
+static void on_ended(void *context, const struct hf_fetch_end *end)
 {
     struct exchange *exchange = context;
     if (exchange->moved_to) {
@@ -347,7 +347,7 @@ static const struct hf_fetch_events fetch_events = {
     .sending = on_sending,
     .head = on_head,
     .bytes = on_bytes,
-    .over = on_over,
+    .ended = on_ended,
 };
 
 /* ---- what goes out ---- */
@@ -455,7 +455,7 @@ void hf_distant_abort(struct hf_remote_exchange *post)
     struct exchange *exchange = hf_remote_exchange_shell(post);
     if (!exchange || !exchange->post)
         return;
-    if (!exchange->fetch) { /* its last bytes are being taken: on_over lets go of it */
+    if (!exchange->fetch) { /* its last bytes are being taken: on_ended lets go of it */
         exchange->post = NULL;
         return;
     }

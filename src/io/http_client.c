@@ -138,7 +138,7 @@ struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec
 {
     struct hf_plain_url url;
     struct hf_err err;
-    assert(events->over);
+    assert(events->ended);
     assert(spec->verb == HF_VERB_POST || spec->body_count == 0);
     if (may_go_plain(peer, spec->url, spec->headers, &url)) {
         make_plain_half(peer);

@@ -67,7 +67,7 @@ struct hf_fetch_events {            /* NULL where nobody listens, but for `over`
     void (*sending)(void *context); /* connected: from now on bytes may leave */
     void (*head)(void *context, int status);
     void (*bytes)(void *context, struct hf_span bytes);
-    void (*over)(void *context, const struct hf_fetch_end *end); /* the fetch is freed after it */
+    void (*ended)(void *context, const struct hf_fetch_end *end); /* the fetch is freed after it */
 };
 
 struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec *spec,

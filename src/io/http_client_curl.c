@@ -2,7 +2,7 @@
  * http_client_curl.c - requests by libcurl: https, proxies, and what is odd.
  *
  *   hf_curl_fetch_start --> starting --settle()--> running --libcurl is done, or answered--> over
- *                                                     `--abort--> doomed --settle()--> gone
+ *                                                     `--abort--> aborted --settle()--> gone
  *
  * Each peer has a libcurl multi handle of its own, so its connections and name cache are its own
  * and go with it. libcurl must not be called from inside its own callbacks, and those are where
@@ -39,8 +39,8 @@ static CURL *new_easy(struct hf_curl_peer *peer)
     HF_CURL_SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)peer->connect_ms);
     HF_CURL_SET(easy, CURLOPT_TCP_NODELAY, 1L);
     HF_CURL_SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    HF_CURL_SET(easy, CURLOPT_TCP_KEEPIDLE, (long)HF_TCP_PROBE_IDLE_S);
-    HF_CURL_SET(easy, CURLOPT_TCP_KEEPINTVL, (long)HF_TCP_PROBE_GAP_S);
+    HF_CURL_SET(easy, CURLOPT_TCP_KEEPIDLE, (long)HF_TCP_KEEPALIVE_IDLE_S);
+    HF_CURL_SET(easy, CURLOPT_TCP_KEEPINTVL, (long)HF_TCP_KEEPALIVE_GAP_S);
     /* Whole seconds only; the exact limit is kept by the sockets. */
     HF_CURL_SET(easy, CURLOPT_MAXAGE_CONN,
                 peer->keep_alive_ms < 1000 ? 1L : peer->keep_alive_ms / 1000L);
@@ -112,10 +112,10 @@ static void finish(struct hf_curl_fetch *fetch, CURLcode code)
     struct hf_curl_peer *peer = fetch->peer;
     const struct hf_fetch_end end = hf_curl_end_of(fetch, code);
     (void)peer->client->curl->multi_remove_handle(peer->multi, fetch->easy);
-    fetch->is_over = true;
+    fetch->has_ended = true;
     hf_unlink(&fetch->link);
-    if (!fetch->is_doomed)
-        fetch->events.over(fetch->context, &end);
+    if (!fetch->is_aborted)
+        fetch->events.ended(fetch->context, &end);
     free_fetch(fetch);
 }
 
@@ -143,7 +143,7 @@ static void settle(struct hf_curl_peer *peer)
     const struct hf_curl *curl = peer->client->curl;
     struct hf_curl_fetch *fetch;
     assert(!peer->is_busy);
-    while ((fetch = HF_LIST_FIRST(&peer->doomed, struct hf_curl_fetch, link))) {
+    while ((fetch = HF_LIST_FIRST(&peer->aborted, struct hf_curl_fetch, link))) {
         (void)curl->multi_remove_handle(peer->multi, fetch->easy);
         free_fetch(fetch);
     }
@@ -165,9 +165,9 @@ static void drive(struct hf_curl_peer *peer, curl_socket_t fd, int bits)
     assert(!peer->is_busy);
     peer->is_busy = true;
     (void)curl->multi_socket_action(peer->multi, fd, bits, &count);
-    if (peer->is_deaf)
-        hf_signals_let_in(&peer->hears);
-    peer->is_deaf = false;
+    if (peer->has_blocked_signals)
+        hf_signals_let_in(&peer->signals_before);
+    peer->has_blocked_signals = false;
     for (CURLMsg *message; (message = curl->multi_info_read(peer->multi, &count));) {
         const CURLcode code = message->data.result;
         struct hf_curl_fetch *fetch = NULL;
@@ -214,7 +214,7 @@ struct hf_curl_peer *hf_curl_peer_new(struct hf_http_client *client,
     peer->connect_ms = spec->connect_ms;
     peer->keep_alive_ms = spec->keep_alive_ms;
     client->halves++;
-    struct hf_link *lists[] = { &peer->starting, &peer->running, &peer->answered, &peer->doomed };
+    struct hf_link *lists[] = { &peer->starting, &peer->running, &peer->answered, &peer->aborted };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hf_link_init(lists[i]);
     hf_alarm_init(&peer->timer, client->loop, on_timer, peer);
@@ -231,11 +231,11 @@ static void abort_fetch(struct hf_fetch *base)
 {
     struct hf_curl_fetch *fetch = (struct hf_curl_fetch *)base;
     struct hf_curl_peer *peer = fetch->peer;
-    if (fetch->is_over || fetch->is_doomed)
+    if (fetch->has_ended || fetch->is_aborted)
         return;
-    fetch->is_doomed = true;
+    fetch->is_aborted = true;
     hf_unlink(&fetch->link);
-    hf_list_push(&peer->doomed, &fetch->link);
+    hf_list_push(&peer->aborted, &fetch->link);
     if (!peer->is_busy)
         settle(peer);
 }
@@ -324,7 +324,7 @@ static const struct hf_fetch_way way = { header_of, abort_fetch };
 struct hf_fetch *hf_curl_fetch_start(struct hf_curl_peer *peer, const struct hf_fetch_spec *spec,
                                      const struct hf_fetch_events *events, void *context)
 {
-    assert(!peer->is_freed && events->over);
+    assert(!peer->is_freed && events->ended);
     assert(spec->verb == HF_VERB_POST || spec->body_count == 0);
     struct hf_curl_fetch *fetch = hf_new(struct hf_curl_fetch);
     fetch->base.way = &way;

@@ -18,12 +18,13 @@ struct hf_curl_peer {
     char *ca, *proxy;
     uint32_t connect_ms, keep_alive_ms;
     struct hf_alarm timer; /* libcurl's */
-    struct hf_link starting, running, answered, doomed;
+    struct hf_link starting, running, answered, aborted;
     CURL *idle[HF_IDLE_EASY_MAX];
     unsigned idle_count;
     bool is_busy, is_freed;
-    bool is_deaf; /* libcurl is making a thread that looks up a name: signals are kept out */
-    sigset_t hears;
+    bool has_blocked_signals; /* libcurl is making a thread that looks up a name: signals are kept
+                                 out */
+    sigset_t signals_before;
     bool closes_early; /* right after an answer, without having said so */
 };
 
@@ -39,7 +40,7 @@ struct hf_curl_fetch {
     size_t body_n;
     bool has_bad_header; /* to be sent: it goes out to nobody */
     bool may_repeat;
-    bool is_doomed, is_over;
+    bool is_aborted, has_ended;
 
     struct hf_buf head; /* lines of the answer's head */
     int status;         /* 0: no whole head yet */

@@ -11,9 +11,9 @@ static int on_lookup(void *unused, void *reserved, void *context)
 {
     struct hf_curl_peer *peer = context;
     (void)unused, (void)reserved;
-    if (!peer->is_deaf)
-        hf_signals_keep_out(&peer->hears);
-    peer->is_deaf = true;
+    if (!peer->has_blocked_signals)
+        hf_signals_keep_out(&peer->signals_before);
+    peer->has_blocked_signals = true;
     return 0;
 }
 
@@ -45,7 +45,7 @@ static void notice_early_answer(struct hf_curl_peer *peer, CURL *easy, int what)
     if (what != CURL_POLL_OUT)
         return;
     HF_CURL_GET(easy, CURLINFO_PRIVATE, &fetch);
-    if (!fetch || fetch->is_doomed || fetch->status == 0)
+    if (!fetch || fetch->is_aborted || fetch->status == 0)
         return;
     hf_unlink(&fetch->link);
     hf_list_push(&peer->answered, &fetch->link);
@@ -83,7 +83,7 @@ static int on_about_to_send(void *context, char *remote, char *local, int remote
     struct hf_curl_fetch *fetch = context;
     const struct hf_curl *curl = fetch->peer->client->curl;
     (void)remote, (void)local, (void)remote_port, (void)local_port;
-    if (fetch->is_doomed || fetch->has_bad_header)
+    if (fetch->is_aborted || fetch->has_bad_header)
         return CURL_PREREQFUNC_ABORT;
     long size = 0;
     HF_CURL_GET(fetch->easy, CURLINFO_REQUEST_SIZE, &size);
@@ -91,7 +91,7 @@ static int on_about_to_send(void *context, char *remote, char *local, int remote
         fetch->size_before = size;
         if (fetch->events.sending)
             fetch->events.sending(fetch->context);
-        return fetch->is_doomed ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+        return fetch->is_aborted ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
     }
     const bool may_have_arrived = size != fetch->size_before || fetch->uploaded > 0;
     fetch->peer->closes_early |= may_have_arrived;
@@ -118,7 +118,7 @@ static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
     const struct hf_curl *curl = fetch->peer->client->curl;
     const struct hf_span line = { bytes, n };
     (void)one;
-    if (fetch->is_doomed)
+    if (fetch->is_aborted)
         return 0;
     if (fetch->status != 0)
         return n; /* a trailer */
@@ -135,16 +135,16 @@ static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
     fetch->status = (int)status;
     if (fetch->events.head)
         fetch->events.head(fetch->context, fetch->status);
-    return fetch->is_doomed ? 0 : n;
+    return fetch->is_aborted ? 0 : n;
 }
 
 static size_t on_body(char *bytes, size_t one, size_t n, void *context)
 {
     struct hf_curl_fetch *fetch = context;
     (void)one;
-    if (!fetch->is_doomed && fetch->events.bytes)
+    if (!fetch->is_aborted && fetch->events.bytes)
         fetch->events.bytes(fetch->context, (struct hf_span) { bytes, n });
-    return fetch->is_doomed ? 0 : n;
+    return fetch->is_aborted ? 0 : n;
 }
 
 void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer)

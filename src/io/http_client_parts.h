@@ -14,8 +14,8 @@
 enum {
     HF_ANSWER_HEAD_MAX = 64 * 1024,
     HF_IDLE_CONNECTIONS_MAX = 256, /* of a peer */
-    HF_TCP_PROBE_IDLE_S = 30,
-    HF_TCP_PROBE_GAP_S = 10,
+    HF_TCP_KEEPALIVE_IDLE_S = 30,
+    HF_TCP_KEEPALIVE_GAP_S = 10,
 };
 
 struct hf_http_client {

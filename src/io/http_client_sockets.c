@@ -12,11 +12,11 @@ enum { EARLY_MS = 1000 };
 struct hf_socket {
     struct hf_sockets *sockets;
     void *owner;
-    int fd;        /* libcurl's number */
-    int copy;      /* ours, the same open socket */
-    ino_t inode;   /* tells whether libcurl's number still means this socket */
-    bool is_guest; /* made by libcurl: it lives as long as it is wanted */
-    bool is_idle;  /* nobody uses the connection, libcurl keeps it */
+    int fd;           /* libcurl's number */
+    int copy;         /* ours, the same open socket */
+    ino_t inode;      /* tells whether libcurl's number still means this socket */
+    bool is_libcurls; /* made by libcurl: it lives as long as it is wanted */
+    bool is_idle;     /* nobody uses the connection, libcurl keeps it */
     unsigned wanted;
     struct hf_watch *watch;
     struct hf_alarm idle;
@@ -161,11 +161,11 @@ void hf_sockets_want(struct hf_sockets *sockets, void *owner, int fd, unsigned e
     if (!socket && events) {
         socket = add(sockets, fd, owner);
         if (socket)
-            socket->is_guest = true;
+            socket->is_libcurls = true;
     }
     if (!socket)
         return;
-    if (!events && (socket->is_guest || is_closed_by_libcurl(socket))) {
+    if (!events && (socket->is_libcurls || is_closed_by_libcurl(socket))) {
         forget(socket);
         return;
     }

@@ -91,7 +91,7 @@ static void give_room_back(struct hf_connection *connection)
     hf_buf_init(out, server->limits.unwritten_bytes);
 }
 
-static bool is_over(const struct hf_connection *connection)
+static bool is_over_bound(const struct hf_connection *connection)
 {
     const struct hf_bound *all = &connection->server->bytes;
     return hf_share_is_over(all, NULL) ||
@@ -107,7 +107,7 @@ static void check_bounds(struct hf_connection *connection)
     const struct hf_http_server *server = connection->server;
     const size_t spared = connection->phase == HF_PHASE_STREAM ? 0 : HF_CHANNEL_SEND_AT;
     hf_connection_account(connection);
-    if (!connection->is_broken && is_over(connection)) {
+    if (!connection->is_broken && is_over_bound(connection)) {
         const enum hf_io result = hf_connection_write_out(connection);
         connection->is_broken = (result != HF_IO_DONE && result != HF_IO_AGAIN) ||
                                 hf_buf_len(&connection->channel.out) > spared;

@@ -3,7 +3,7 @@
  *
  * Events may start, abort and free anything. So while a peer is busy, a fetch that is aborted loses
  * its connection at once but stays until hf_plain_leave(); after each event its caller asks
- * is_doomed before it touches the fetch's connection, or the peer's lists, again.
+ * is_aborted before it touches the fetch's connection, or the peer's lists, again.
  */
 #include "io/http_plain.h"
 #include <assert.h>
@@ -94,7 +94,7 @@ void hf_plain_leave(struct hf_plain_peer *peer)
 {
     struct hf_plain_fetch *fetch;
     peer->is_busy = false;
-    while ((fetch = HF_LIST_FIRST(&peer->doomed, struct hf_plain_fetch, link)))
+    while ((fetch = HF_LIST_FIRST(&peer->aborted, struct hf_plain_fetch, link)))
         recycle(fetch);
     if (peer->is_freed)
         destroy(peer);
@@ -110,12 +110,12 @@ static void drop_connection(struct hf_plain_fetch *fetch)
 static void abort_fetch(struct hf_fetch *base)
 {
     struct hf_plain_fetch *fetch = (struct hf_plain_fetch *)base;
-    if (fetch->is_over || fetch->is_doomed)
+    if (fetch->has_ended || fetch->is_aborted)
         return;
-    fetch->is_doomed = true;
+    fetch->is_aborted = true;
     drop_connection(fetch);
     hf_unlink(&fetch->link);
-    hf_list_push(&fetch->peer->doomed, &fetch->link);
+    hf_list_push(&fetch->peer->aborted, &fetch->link);
     if (!fetch->peer->is_busy)
         hf_plain_leave(fetch->peer);
 }
@@ -153,8 +153,8 @@ static void finish(struct hf_plain_fetch *fetch, const char *why)
                                       .why = why ? why : "" };
     drop_connection(fetch);
     hf_unlink(&fetch->link);
-    fetch->is_over = true;
-    fetch->events.over(fetch->context, &end);
+    fetch->has_ended = true;
+    fetch->events.ended(fetch->context, &end);
     recycle(fetch);
 }
 
@@ -236,7 +236,7 @@ static void on_connected(struct hf_plain_fetch *fetch)
     if (!fetch->has_told_sending && fetch->events.sending) {
         fetch->has_told_sending = true;
         fetch->events.sending(fetch->context);
-        if (fetch->is_doomed)
+        if (fetch->is_aborted)
             return;
     }
     write_out(fetch);
@@ -300,7 +300,7 @@ static void on_begin(void *context)
     while ((fetch = HF_LIST_FIRST(&now, struct hf_plain_fetch, link))) {
         hf_unlink(&fetch->link);
         if (peer->is_freed) { /* nobody may be told any more */
-            hf_list_push(&peer->doomed, &fetch->link);
+            hf_list_push(&peer->aborted, &fetch->link);
             continue;
         }
         hf_list_push(&peer->running, &fetch->link);
@@ -327,7 +327,7 @@ static void fail_to_read(struct hf_plain_fetch *fetch)
 static void take(struct hf_plain_fetch *fetch, struct hf_span bytes)
 {
     struct hf_span data;
-    while (!fetch->is_doomed) {
+    while (!fetch->is_aborted) {
         switch (hf_http_reply_next(&fetch->reply, &bytes, &data)) {
         case HF_REPLY_MORE: return;
         case HF_REPLY_HEAD:
@@ -378,7 +378,7 @@ static void on_connect_result(struct hf_plain_fetch *fetch)
         error = errno;
     if (error == 0) {
         link->is_connecting = false;
-        hf_alarm_set(&link->patience, 0);
+        hf_alarm_set(&link->connect_timeout, 0);
         hf_plain_name_works(link);
         on_connected(fetch);
         return;
@@ -402,7 +402,7 @@ void hf_plain_on_ready(struct hf_plain_link *link, unsigned events)
     hf_plain_leave(peer);
 }
 
-void hf_plain_on_impatient(struct hf_plain_link *link)
+void hf_plain_on_connect_timeout(struct hf_plain_link *link)
 {
     struct hf_plain_peer *peer = link->peer;
     struct hf_plain_fetch *fetch = link->fetch;
@@ -428,7 +428,7 @@ struct hf_plain_peer *hf_plain_peer_new(struct hf_http_client *client, uint32_t 
     peer->loop = client->loop;
     peer->connect_ms = connect_ms;
     peer->keep_alive_ms = keep_alive_ms;
-    struct hf_link *lists[] = { &peer->starting, &peer->running, &peer->doomed, &peer->spare,
+    struct hf_link *lists[] = { &peer->starting, &peer->running, &peer->aborted, &peer->spare,
                                 &peer->idle };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hf_link_init(lists[i]);
@@ -479,7 +479,7 @@ static struct hf_plain_fetch *start(struct hf_plain_peer *peer,
     fetch->connection = NULL;
     fetch->events = *events;
     fetch->context = context;
-    fetch->may_repeat = fetch->is_doomed = fetch->is_over = false;
+    fetch->may_repeat = fetch->is_aborted = fetch->has_ended = false;
     fetch->why_not = NULL;
     fetch->written = 0;
     fetch->was_sent_before = fetch->is_unwritable = fetch->has_told_sending = false;

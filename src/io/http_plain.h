@@ -26,8 +26,8 @@ struct hf_plain_url { /* points into the text that was read */
     int port;
     struct hf_span target; /* may lack the slash at its front */
     bool is_loopback;
-    bool is_name;                          /* it has to be looked up: there are no addresses yet */
-    union hf_address at[HF_ADDRESSES_MAX]; /* to be tried in this order */
+    bool is_name; /* it has to be looked up: there are no addresses yet */
+    union hf_socket_address at[HF_ADDRESSES_MAX]; /* to be tried in this order */
     unsigned at_count;
 };
 

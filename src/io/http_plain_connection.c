@@ -28,12 +28,12 @@ static void on_ready(void *context, unsigned events)
     hf_plain_link_close(link);
 }
 
-static void on_impatient(void *context)
+static void on_timeout(void *context)
 {
-    hf_plain_on_impatient(context);
+    hf_plain_on_connect_timeout(context);
 }
 
-static socklen_t size_of(const union hf_address *at)
+static socklen_t size_of(const union hf_socket_address *at)
 {
     return at->any.sa_family == AF_INET6 ? sizeof at->v6 : sizeof at->v4;
 }
@@ -45,8 +45,8 @@ static void set_options(int fd)
     } options[] = {
         { IPPROTO_TCP, TCP_NODELAY, 1 },
         { SOL_SOCKET, SO_KEEPALIVE, 1 },
-        { IPPROTO_TCP, TCP_KEEPIDLE, HF_TCP_PROBE_IDLE_S },
-        { IPPROTO_TCP, TCP_KEEPINTVL, HF_TCP_PROBE_GAP_S },
+        { IPPROTO_TCP, TCP_KEEPIDLE, HF_TCP_KEEPALIVE_IDLE_S },
+        { IPPROTO_TCP, TCP_KEEPINTVL, HF_TCP_KEEPALIVE_GAP_S },
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         (void)setsockopt(fd, options[i].level, options[i].option, &options[i].value,
@@ -55,14 +55,15 @@ static void set_options(int fd)
 
 /* Until when one attempt may last: a network that swallows what is sent must not cost the addresses
  * that work. */
-static uint64_t patience_of(const struct hf_plain_fetch *fetch)
+static uint64_t attempt_deadline(const struct hf_plain_fetch *fetch)
 {
     const unsigned rounds = fetch->rounds < ROUNDS_MAX ? fetch->rounds : ROUNDS_MAX;
     const uint64_t next_ms = hf_loop_now_ms(fetch->peer->loop) + ((uint64_t)SILENCE_MS << rounds);
     return fetch->at_count == 1 || next_ms > fetch->connect_by_ms ? fetch->connect_by_ms : next_ms;
 }
 
-struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch, const union hf_address *at)
+struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch,
+                                         const union hf_socket_address *at)
 {
     struct hf_plain_peer *peer = fetch->peer;
     const int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -87,9 +88,9 @@ struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch, const uni
     link->is_connecting = !is_done;
     link->watch = hf_watch_new(peer->loop, fd, on_ready, link);
     hf_watch_set(link->watch, is_done ? HF_READABLE : HF_WRITABLE);
-    hf_alarm_init(&link->patience, peer->loop, on_impatient, link);
+    hf_alarm_init(&link->connect_timeout, peer->loop, on_timeout, link);
     if (!is_done)
-        hf_alarm_set(&link->patience, patience_of(fetch));
+        hf_alarm_set(&link->connect_timeout, attempt_deadline(fetch));
     return link;
 }
 
@@ -104,7 +105,7 @@ static void leave_idle(struct hf_plain_link *link)
 void hf_plain_link_close(struct hf_plain_link *link)
 {
     leave_idle(link);
-    hf_alarm_set(&link->patience, 0);
+    hf_alarm_set(&link->connect_timeout, 0);
     hf_watch_free(link->watch);
     close(link->fd);
     hf_free(link);

@@ -4,7 +4,7 @@
 
 enum { KEPT_MS = 5000 }; /* a server that moved is found at its new address soon */
 
-static void set_port(union hf_address *at, int port)
+static void set_port(union hf_socket_address *at, int port)
 {
     if (at->any.sa_family == AF_INET6)
         at->v6.sin6_port = htons((uint16_t)port);
@@ -12,7 +12,7 @@ static void set_port(union hf_address *at, int port)
         at->v4.sin_port = htons((uint16_t)port);
 }
 
-static bool is_same_host(const union hf_address *a, const union hf_address *b)
+static bool is_same_host(const union hf_socket_address *a, const union hf_socket_address *b)
 {
     if (a->any.sa_family != b->any.sa_family)
         return false;
@@ -22,12 +22,12 @@ static bool is_same_host(const union hf_address *a, const union hf_address *b)
 }
 
 /* If it is among them, `at` comes first. */
-static void prefer(struct hf_plain_name *name, const union hf_address *at)
+static void prefer(struct hf_plain_name *name, const union hf_socket_address *at)
 {
     for (unsigned i = 0; i < name->count; i++) {
         if (!is_same_host(&name->at[i], at))
             continue;
-        const union hf_address best = name->at[i];
+        const union hf_socket_address best = name->at[i];
         memmove(&name->at[1], &name->at[0], i * sizeof *name->at);
         name->at[0] = best;
         return;
@@ -43,16 +43,16 @@ static void give_addresses(struct hf_plain_fetch *fetch)
         set_port(&fetch->at[i], fetch->port);
 }
 
-static void on_found(void *context, const union hf_address *at, unsigned count)
+static void on_found(void *context, const union hf_socket_address *at, unsigned count)
 {
     struct hf_plain_peer *peer = context;
     struct hf_plain_name *name = &peer->name;
     struct hf_link waiting;
     struct hf_plain_fetch *fetch;
     name->lookup = NULL;
-    hf_alarm_set(&name->patience, 0);
+    hf_alarm_set(&name->lookup_timeout, 0);
     if (count) {
-        const union hf_address worked = name->at[0];
+        const union hf_socket_address worked = name->at[0];
         const bool has_worked = name->count > 0;
         memcpy(name->at, at, count * sizeof *at);
         name->count = count;
@@ -64,7 +64,7 @@ static void on_found(void *context, const union hf_address *at, unsigned count)
     hf_list_move(&waiting, &name->waiting);
     while ((fetch = HF_LIST_FIRST(&waiting, struct hf_plain_fetch, link))) {
         hf_unlink(&fetch->link);
-        hf_list_push(peer->is_freed ? &peer->doomed : &peer->running, &fetch->link);
+        hf_list_push(peer->is_freed ? &peer->aborted : &peer->running, &fetch->link);
         if (peer->is_freed)
             continue;
         if (count) {
@@ -77,14 +77,14 @@ static void on_found(void *context, const union hf_address *at, unsigned count)
     hf_plain_leave(peer);
 }
 
-static void on_impatient(void *context)
+static void on_timeout(void *context)
 {
     struct hf_plain_peer *peer = context;
     struct hf_plain_fetch *fetch;
     hf_plain_enter(peer);
     while ((fetch = HF_LIST_FIRST(&peer->name.waiting, struct hf_plain_fetch, link))) {
         if (fetch->connect_by_ms > hf_loop_now_ms(peer->loop)) {
-            hf_alarm_set(&peer->name.patience, fetch->connect_by_ms);
+            hf_alarm_set(&peer->name.lookup_timeout, fetch->connect_by_ms);
             break;
         }
         hf_plain_fail(fetch, "looking up its name took too long");
@@ -104,12 +104,12 @@ static struct hf_lookup *start_lookup(struct hf_plain_peer *peer)
 void hf_plain_name_init(struct hf_plain_peer *peer)
 {
     hf_link_init(&peer->name.waiting);
-    hf_alarm_init(&peer->name.patience, peer->loop, on_impatient, peer);
+    hf_alarm_init(&peer->name.lookup_timeout, peer->loop, on_timeout, peer);
 }
 
 void hf_plain_name_done(struct hf_plain_peer *peer)
 {
-    hf_alarm_set(&peer->name.patience, 0);
+    hf_alarm_set(&peer->name.lookup_timeout, 0);
     hf_lookup_cancel(peer->name.lookup);
 }
 
@@ -129,8 +129,8 @@ bool hf_plain_name_ask(struct hf_plain_fetch *fetch)
     }
     hf_unlink(&fetch->link);
     hf_list_push(&name->waiting, &fetch->link);
-    if (!name->patience.timer.at_ms)
-        hf_alarm_set(&name->patience, fetch->connect_by_ms);
+    if (!name->lookup_timeout.timer.at_ms)
+        hf_alarm_set(&name->lookup_timeout, fetch->connect_by_ms);
     return false;
 }
 

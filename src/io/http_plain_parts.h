@@ -13,21 +13,22 @@ enum {
     HF_PLAIN_HOST_MAX = 255,
 };
 
-struct hf_plain_name {                     /* of a peer whose host has to be looked up */
-    char text[HF_NAME_MAX + 1];            /* "": none */
-    union hf_address at[HF_ADDRESSES_MAX]; /* without a port; the one that worked last is first */
+struct hf_plain_name {          /* of a peer whose host has to be looked up */
+    char text[HF_NAME_MAX + 1]; /* "": none */
+    union hf_socket_address
+        at[HF_ADDRESSES_MAX]; /* without a port; the one that worked last is first */
     unsigned count;
     uint64_t good_until_ms;
-    struct hf_lookup *lookup; /* NULL: none is running */
-    struct hf_link waiting;   /* fetches, those that wait longest first */
-    struct hf_alarm patience; /* of the first of them */
+    struct hf_lookup *lookup;       /* NULL: none is running */
+    struct hf_link waiting;         /* fetches, those that wait longest first */
+    struct hf_alarm lookup_timeout; /* of the first of them */
 };
 
 struct hf_plain_peer {
     struct hf_http_client *client;
     struct hf_loop *loop;
     uint32_t connect_ms, keep_alive_ms;
-    struct hf_link starting, running, doomed, spare; /* fetches */
+    struct hf_link starting, running, aborted, spare; /* fetches */
     unsigned spare_count;
     struct hf_link idle; /* connections, the one used last first */
     unsigned idle_count;
@@ -47,11 +48,11 @@ struct hf_plain_link {   /* a connection */
     struct hf_watch *watch;
     char host[HF_PLAIN_HOST_MAX + 1]; /* of the URLs that it serves */
     int port;
-    union hf_address at;
+    union hf_socket_address at;
     bool is_connecting;
     bool was_used; /* it has carried an answer */
     uint64_t idle_since_ms;
-    struct hf_alarm patience; /* while it is connecting */
+    struct hf_alarm connect_timeout;
 };
 
 struct hf_plain_fetch {
@@ -61,10 +62,10 @@ struct hf_plain_fetch {
     struct hf_plain_link *connection; /* NULL: none yet, or none any more */
     struct hf_fetch_events events;
     void *context;
-    bool may_repeat, is_doomed, is_over;
+    bool may_repeat, is_aborted, has_ended;
     const char *why_not; /* it cannot even be begun; NULL: it can */
 
-    union hf_address at[HF_ADDRESSES_MAX];
+    union hf_socket_address at[HF_ADDRESSES_MAX];
     unsigned at_count, at_next;
     unsigned rounds; /* how often all of them were tried */
     bool is_silent;  /* one of them said nothing in this round */
@@ -110,7 +111,8 @@ void hf_plain_name_fails(struct hf_plain_fetch *fetch); /* none of its addresses
 /* One that was used before, and is as alive as can be told now; NULL: none. */
 struct hf_plain_link *hf_plain_link_reuse(struct hf_plain_fetch *fetch);
 /* A new one to that address, connected or connecting; NULL: errno says why. */
-struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch, const union hf_address *at);
+struct hf_plain_link *hf_plain_link_open(struct hf_plain_fetch *fetch,
+                                         const union hf_socket_address *at);
 void hf_plain_link_keep(struct hf_plain_link *link); /* for the next fetch */
 void hf_plain_link_close(struct hf_plain_link *link);
 void hf_plain_expire(void *peer); /* the alarm of what is idle */
@@ -118,7 +120,7 @@ void hf_plain_expire(void *peer); /* the alarm of what is idle */
 /* ---- http_plain.c, for connections that have a fetch ---- */
 
 void hf_plain_on_ready(struct hf_plain_link *link, unsigned events);
-void hf_plain_on_impatient(struct hf_plain_link *link);
+void hf_plain_on_connect_timeout(struct hf_plain_link *link);
 
 /* ---- and for names that were found ---- */
 

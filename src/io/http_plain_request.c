@@ -115,26 +115,26 @@ bool hf_plain_may_carry(const char *const *headers)
 
 /* ---- the text of a request ---- */
 
-struct given { /* which of the headers that we would write are the caller's own */
+struct own_headers { /* which of the headers that we would write are the caller's own */
     bool host, accept, user_agent;
     size_t bytes;
 };
 
-static struct given look_at_headers(struct hf_plain_fetch *fetch, const char *const *headers)
+static struct own_headers look_at_headers(struct hf_plain_fetch *fetch, const char *const *headers)
 {
-    struct given given = { .bytes = 0 };
+    struct own_headers own = { .bytes = 0 };
     for (; headers && *headers; headers++) {
         const struct hf_span text = hf_span_of(*headers);
-        given.bytes += text.n + 2;
-        given.host |= hf_fold_starts(text, HF_SPAN("host:"));
-        given.accept |= hf_fold_starts(text, HF_SPAN("accept:"));
-        given.user_agent |= hf_fold_starts(text, HF_SPAN("user-agent:"));
+        own.bytes += text.n + 2;
+        own.host |= hf_fold_starts(text, HF_SPAN("host:"));
+        own.accept |= hf_fold_starts(text, HF_SPAN("accept:"));
+        own.user_agent |= hf_fold_starts(text, HF_SPAN("user-agent:"));
         for (size_t i = 0; i < text.n; i++)
             if (hf_is_control(text.p[i]))
                 fetch->why_not =
                     "a header to be sent holds a line break or another control character";
     }
-    return given;
+    return own;
 }
 
 static void write_first_line(struct hf_plain_fetch *fetch, enum hf_verb verb, struct hf_span target)
@@ -196,21 +196,21 @@ void hf_plain_write_request(struct hf_plain_fetch *fetch, const struct hf_fetch_
                             const struct hf_plain_url *url)
 {
     struct hf_buf *out = &fetch->out;
-    const struct given given = look_at_headers(fetch, spec->headers);
+    const struct own_headers own = look_at_headers(fetch, spec->headers);
     size_t body_n = 0;
     if (fetch->why_not)
         return;
     fetch->is_loopback = url->is_loopback;
     for (unsigned i = 0; i < spec->body_count; i++)
         body_n += spec->body[i].n;
-    out->max = HEAD_REST + url->host.n + url->target.n + given.bytes + HF_COOKIES_LINE_MAX + body_n;
+    out->max = HEAD_REST + url->host.n + url->target.n + own.bytes + HF_COOKIES_LINE_MAX + body_n;
     write_first_line(fetch, spec->verb, url->target);
-    if (!given.host)
+    if (!own.host)
         write_host(fetch, url);
-    if (!given.user_agent)
+    if (!own.user_agent)
         hf_buf_add_str(out,
                        "User-Agent: holdfast/" HF_VERSION "\r\n"); /* many servers require one */
-    if (!given.accept)
+    if (!own.accept)
         hf_buf_add_str(out, "Accept: */*\r\n");
     write_cookies(fetch, url->target);
     write_headers(out, spec->headers);

@@ -12,14 +12,14 @@
 #include "io/mailbox.h"
 #include "io/signals.h"
 
-struct office { /* shared with the threads; the last user frees it */
+struct shared { /* shared with the threads; the last user frees it */
     struct hf_mailbox *mailbox;
     atomic_uint users;
 };
 
 struct hf_lookups {
     struct hf_loop *loop;
-    struct office *office;
+    struct shared *shared;
     struct hf_watch *watch;
     unsigned running;
     bool is_busy, is_freed;
@@ -27,20 +27,20 @@ struct hf_lookups {
 
 struct hf_lookup {
     struct hf_letter letter;
-    struct office *office;
+    struct shared *shared;
     hf_on_found *on_found; /* NULL: nobody wants it any more */
     void *context;
     char name[HF_NAME_MAX + 1];
-    union hf_address at[HF_ADDRESSES_MAX];
+    union hf_socket_address at[HF_ADDRESSES_MAX];
     unsigned count;
 };
 
-static void leave(struct office *office)
+static void leave(struct shared *shared)
 {
-    if (atomic_fetch_sub(&office->users, 1) != 1)
+    if (atomic_fetch_sub(&shared->users, 1) != 1)
         return;
-    hf_mailbox_free(office->mailbox);
-    hf_free(office);
+    hf_mailbox_free(shared->mailbox);
+    hf_free(shared);
 }
 
 /* ---- in the thread ---- */
@@ -53,7 +53,7 @@ static void find(struct hf_lookup *lookup)
         return;
     for (const struct addrinfo *one = all; one && lookup->count < HF_ADDRESSES_MAX;
          one = one->ai_next) {
-        union hf_address *at = &lookup->at[lookup->count];
+        union hf_socket_address *at = &lookup->at[lookup->count];
         if ((one->ai_family == AF_INET || one->ai_family == AF_INET6) &&
             one->ai_addrlen <= sizeof *at) {
             memcpy(at, one->ai_addr, one->ai_addrlen);
@@ -66,14 +66,14 @@ static void find(struct hf_lookup *lookup)
 static void *run(void *context)
 {
     struct hf_lookup *lookup = context;
-    struct office *office = lookup->office;
+    struct shared *shared = lookup->shared;
     find(lookup);
     /* The loop leaves for us when it takes the letter, so that nothing of a lookup that is over is
      * left, however late this thread ends. */
-    if (hf_mailbox_put(office->mailbox, &lookup->letter))
+    if (hf_mailbox_put(shared->mailbox, &lookup->letter))
         return NULL;
     hf_free(lookup); /* the loop is gone */
-    leave(office);
+    leave(shared);
     return NULL;
 }
 
@@ -83,14 +83,14 @@ static void destroy(struct hf_lookups *lookups)
 {
     struct hf_link letters;
     hf_watch_free(lookups->watch);
-    hf_mailbox_close(lookups->office->mailbox);
-    (void)hf_mailbox_take(lookups->office->mailbox, &letters);
+    hf_mailbox_close(lookups->shared->mailbox);
+    (void)hf_mailbox_take(lookups->shared->mailbox, &letters);
     struct hf_lookup *lookup;
     HF_LIST_EACH_SAFE (lookup, &letters, struct hf_lookup, letter.link) {
         hf_free(lookup);
-        leave(lookups->office);
+        leave(lookups->shared);
     }
-    leave(lookups->office);
+    leave(lookups->shared);
     hf_free(lookups);
 }
 
@@ -100,7 +100,7 @@ static void on_letters(void *context, unsigned events)
     struct hf_link letters;
     struct hf_lookup *lookup;
     (void)events;
-    (void)hf_mailbox_take(lookups->office->mailbox, &letters);
+    (void)hf_mailbox_take(lookups->shared->mailbox, &letters);
     lookups->is_busy = true;
     while ((lookup = HF_LIST_FIRST(&letters, struct hf_lookup, letter.link))) {
         hf_unlink(&lookup->letter.link);
@@ -108,7 +108,7 @@ static void on_letters(void *context, unsigned events)
         if (lookup->on_found)
             lookup->on_found(lookup->context, lookup->at, lookup->count);
         hf_free(lookup);
-        leave(lookups->office); /* never the last: we are a user ourselves */
+        leave(lookups->shared); /* never the last: we are a user ourselves */
     }
     lookups->is_busy = false;
     if (lookups->is_freed)
@@ -122,9 +122,9 @@ struct hf_lookups *hf_lookups_new(struct hf_loop *loop)
         return NULL;
     struct hf_lookups *lookups = hf_new(struct hf_lookups);
     lookups->loop = loop;
-    lookups->office = hf_new(struct office);
-    lookups->office->mailbox = mailbox;
-    atomic_init(&lookups->office->users, 1);
+    lookups->shared = hf_new(struct shared);
+    lookups->shared->mailbox = mailbox;
+    atomic_init(&lookups->shared->users, 1);
     lookups->watch = hf_watch_new(loop, hf_mailbox_fd(mailbox), on_letters, lookups);
     hf_watch_set(lookups->watch, HF_READABLE);
     return lookups;
@@ -163,16 +163,16 @@ struct hf_lookup *hf_lookup_start(struct hf_lookups *lookups, const char *name,
         return NULL;
     struct hf_lookup *lookup = hf_new(struct hf_lookup);
     hf_link_init(&lookup->letter.link);
-    lookup->office = lookups->office;
+    lookup->shared = lookups->shared;
     lookup->on_found = on_found;
     lookup->context = context;
     memcpy(lookup->name, name, strlen(name) + 1);
-    atomic_fetch_add(&lookups->office->users, 1);
+    atomic_fetch_add(&lookups->shared->users, 1);
     if (start_thread(lookup)) {
         lookups->running++;
         return lookup;
     }
-    leave(lookups->office);
+    leave(lookups->shared);
     hf_free(lookup);
     return NULL;
 }

@@ -14,7 +14,7 @@
 
 enum { HF_LOOKUPS_MAX = 32, HF_ADDRESSES_MAX = 8, HF_NAME_MAX = 255 };
 
-union hf_address {
+union hf_socket_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -28,7 +28,7 @@ struct hf_lookups *hf_lookups_new(struct hf_loop *loop); /* NULL: errno says why
 void hf_lookups_free(struct hf_lookups *lookups);
 
 /* In the order in which they are to be tried, without a port; count 0: the name has none. */
-typedef void hf_on_found(void *context, const union hf_address *at, unsigned count);
+typedef void hf_on_found(void *context, const union hf_socket_address *at, unsigned count);
 /* NULL: too many are running, or no thread can be made. */
 struct hf_lookup *hf_lookup_start(struct hf_lookups *lookups, const char *name,
                                   hf_on_found *on_found, void *context);

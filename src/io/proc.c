@@ -30,11 +30,11 @@
 #include "io/random.h"
 
 /* The numbers are those of the guard's descriptors. */
-enum line { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, LINES };
+enum guard_fd { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, GUARD_FDS };
 
 /* How long a guard that was let go of has for its work before it is killed and its tree adopted: it
  * may be stopped, and woken in vain. */
-enum { PATIENCE_MS = 500 };
+enum { GUARD_ENDS_WITHIN_MS = 500 };
 
 enum { MARK_BYTES = 16, MARK_SIZE = sizeof HF_TREE_VARIABLE + 2 * MARK_BYTES };
 
@@ -43,14 +43,14 @@ struct hf_proc {
     struct hf_guest guest;
     const struct hf_proc_events *events; /* NULL: freed by its owner */
     void *context;
-    int ours[LINES];
+    int ours[GUARD_FDS];
     int unread; /* a second reader of the server's stdin */
     bool can_steal, has_stolen;
     pid_t guard, server;
     int guard_pidfd;
     struct hf_watch *control_watch, *guard_watch;
     struct hf_adoption *adoption;
-    struct hf_alarm patience;
+    struct hf_alarm guard_timeout;
     struct hf_adoption_guard spared;
     bool has_exited, is_all_gone;
     bool is_killing;  /* the guard was told to */
@@ -84,15 +84,15 @@ static void close_control(struct hf_proc *proc)
 static void close_all(struct hf_proc *proc)
 {
     close_control(proc);
-    for (int line = 0; line < LINES; line++)
-        close_fd(&proc->ours[line]);
+    for (int fd = 0; fd < GUARD_FDS; fd++)
+        close_fd(&proc->ours[fd]);
     close_fd(&proc->unread);
 }
 
 static void destroy(struct hf_proc *proc)
 {
     hf_loop_leave(&proc->guest);
-    hf_alarm_set(&proc->patience, 0);
+    hf_alarm_set(&proc->guard_timeout, 0);
     hf_adoption_spare_no_more(&proc->spared);
     hf_adoption_free(proc->adoption);
     hf_watch_free(proc->guard_watch);
@@ -109,7 +109,7 @@ static void reap_guard(struct hf_proc *proc)
 static void finish(struct hf_proc *proc)
 {
     reap_guard(proc);
-    hf_alarm_set(&proc->patience, 0);
+    hf_alarm_set(&proc->guard_timeout, 0);
     hf_adoption_spare_no_more(&proc->spared);
     proc->is_finished = true;
     if (!proc->events)
@@ -147,7 +147,7 @@ void hf_proc_free(struct hf_proc *proc)
     if (proc->is_killing)
         kill_guard(proc);
     else
-        hf_alarm_set(&proc->patience, hf_loop_now_ms(proc->loop) + PATIENCE_MS);
+        hf_alarm_set(&proc->guard_timeout, hf_loop_now_ms(proc->loop) + GUARD_ENDS_WITHIN_MS);
 }
 
 static void on_loop_free(struct hf_guest *guest)
@@ -305,16 +305,16 @@ static bool lift(int *fd)
     return high >= 0;
 }
 
-static bool make_line(enum line line, int *ours, int *theirs)
+static bool make_pair(enum guard_fd fd, int *ours, int *theirs)
 {
     int ends[2];
-    const int made = line == CONTROL ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)
-                                     : pipe2(ends, O_CLOEXEC);
+    const int made = fd == CONTROL ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)
+                                   : pipe2(ends, O_CLOEXEC);
     if (made != 0)
         return false;
-    *ours = ends[line == IN];
-    *theirs = ends[line != IN];
-    return lift(theirs) && (line == CONTROL || fcntl(*ours, F_SETFL, O_NONBLOCK) == 0);
+    *ours = ends[fd == IN];
+    *theirs = ends[fd != IN];
+    return lift(theirs) && (fd == CONTROL || fcntl(*ours, F_SETFL, O_NONBLOCK) == 0);
 }
 
 /* Opened through /proc it is an open file of its own: O_NONBLOCK here is not seen by the server.
@@ -389,8 +389,8 @@ static int spawn_guard(struct hf_proc *proc, const struct hf_proc_spec *spec, co
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, &all);
     int error = 0;
-    for (int line = 0; line < LINES && !error; line++)
-        error = posix_spawn_file_actions_adddup2(&actions, theirs[line], line);
+    for (int fd = 0; fd < GUARD_FDS && !error; fd++)
+        error = posix_spawn_file_actions_adddup2(&actions, theirs[fd], fd);
     char nofile[HF_DIGITS_MAX + 1] = "";
     if (hf_nofile_before())
         (void)snprintf(nofile, sizeof nofile, "%lu", hf_nofile_before());
@@ -411,8 +411,8 @@ static int spawn_guard(struct hf_proc *proc, const struct hf_proc_spec *spec, co
 
 static bool make_lines(struct hf_proc *proc, int *theirs)
 {
-    for (int line = 0; line < LINES; line++)
-        if (!make_line((enum line)line, &proc->ours[line], &theirs[line]))
+    for (int fd = 0; fd < GUARD_FDS; fd++)
+        if (!make_pair((enum guard_fd)fd, &proc->ours[fd], &theirs[fd]))
             return false;
     return make_unread(proc, theirs[IN]);
 }
@@ -420,15 +420,15 @@ static bool make_lines(struct hf_proc *proc, int *theirs)
 /* The guard's ends are closed before the pidfd is opened, so that there is a number for it. */
 static bool start(struct hf_proc *proc, const struct hf_proc_spec *spec, struct hf_err *err)
 {
-    int theirs[LINES] = { -1, -1, -1, -1 };
+    int theirs[GUARD_FDS] = { -1, -1, -1, -1 };
     const char *what = "make the pipes of";
     int error = make_lines(proc, theirs) ? 0 : errno;
     if (!error) {
         what = "start the guard of";
         error = spawn_guard(proc, spec, theirs);
     }
-    for (int line = 0; line < LINES; line++)
-        close_fd(&theirs[line]);
+    for (int fd = 0; fd < GUARD_FDS; fd++)
+        close_fd(&theirs[fd]);
     if (!error) {
         what = "watch the guard of";
         proc->guard_pidfd = pidfd_open(proc->guard, 0);
@@ -453,7 +453,7 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
                                .unread = -1,
                                .guard_pidfd = -1 };
     hf_link_init(&proc->guest.link);
-    hf_alarm_init(&proc->patience, loop, kill_guard, proc);
+    hf_alarm_init(&proc->guard_timeout, loop, kill_guard, proc);
     make_mark(proc->mark);
     if (!start(proc, spec, err)) {
         close_all(proc);

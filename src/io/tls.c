@@ -102,7 +102,7 @@ struct hf_tls {
     struct hf_stream *stream;
     bool has_read; /* its one read of this turn */
     bool is_stuck, is_plain_http;
-    bool is_over; /* the stream has no more, or failed */
+    bool is_at_end; /* the stream has no more, or failed */
 };
 
 static int said(BIO *bio, enum hf_io result, size_t moved, int retry)
@@ -114,7 +114,7 @@ static int said(BIO *bio, enum hf_io result, size_t moved, int retry)
     if (result == HF_IO_AGAIN)
         openssl.BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
     else
-        tls->is_over = true;
+        tls->is_at_end = true;
     return -1;
 }
 
@@ -279,7 +279,7 @@ static enum hf_io outcome(struct hf_tls *tls, int result)
     }
     tls->is_plain_http =
         error == SSL_ERROR_SSL && ERR_GET_REASON(openssl.ERR_peek_error()) == SSL_R_HTTP_REQUEST;
-    return error == SSL_ERROR_ZERO_RETURN || tls->is_over ? HF_IO_CLOSED : HF_IO_FAILED;
+    return error == SSL_ERROR_ZERO_RETURN || tls->is_at_end ? HF_IO_CLOSED : HF_IO_FAILED;
 }
 
 enum hf_io hf_tls_read(struct hf_tls *tls, void *into, size_t room, size_t *ret_got)
