@@ -73,9 +73,9 @@ bool hf_access_needs_token(const struct hf_access *access);
 /* The token after `before`; the first one if that is NULL. NULL: there is none. */
 const struct hf_token *hf_access_next_token(const struct hf_access *access,
                                             const struct hf_token *before);
-/* The address of the client. `head` NULL: as far as it is known before there is one.
- * `peer` NULL: a unix socket. False: the
- * address does not tell clients apart: it is this machine, a unix socket or a proxy. */
+/* The address of the client. `head` NULL: as far as it is known before there is one. `peer` NULL: a
+ * unix socket. False: the address does not tell clients apart: it is this machine, a unix socket or
+ * a proxy. */
 bool hf_access_address(const struct hf_access *access, const struct hf_address *peer,
                        const struct hf_http_head *head, struct hf_address *ret);
 
