@@ -17,7 +17,7 @@ enum {
 };
 
 struct hf_distant {
-    struct hf_flush flush; /* freed like everybody else on the loop */
+    struct hf_backend backend;
     struct hf_shell *shell;
     struct hf_runtime *runtime;
     struct hf_peer *peer;
@@ -33,7 +33,7 @@ struct hf_distant {
     struct hf_alarm still; /* looks at the exchanges that have begun to say something */
 };
 
-struct exchange { /* one post on its way */
+struct hf_backend_exchange { /* one post on its way */
     struct hf_flush flush;
     struct hf_link link; /* in distant->exchanges */
     struct hf_distant *distant;
@@ -53,7 +53,7 @@ struct exchange { /* one post on its way */
 
 /* ---- what comes back ---- */
 
-static void end_exchange(struct exchange *exchange)
+static void end_exchange(struct hf_backend_exchange *exchange)
 {
     hf_unlink(&exchange->link);
     exchange->post = NULL;
@@ -68,7 +68,7 @@ static void end_exchange(struct exchange *exchange)
 
 static void on_sending(void *context)
 {
-    struct exchange *exchange = context;
+    struct hf_backend_exchange *exchange = context;
     struct hf_shell *shell = exchange->distant->shell;
     hf_remote_exchange_sending(exchange->post, hf_shell_time(shell));
     hf_shell_pump(shell);
@@ -133,7 +133,7 @@ out:
 
 static void on_head(void *context, int status)
 {
-    struct exchange *exchange = context;
+    struct hf_backend_exchange *exchange = context;
     struct hf_shell *shell = exchange->distant->shell;
     /* these two say that the same request is to be made there, and was not taken here */
     if (exchange->may_move && (status == 307 || status == 308))
@@ -152,7 +152,7 @@ static void on_head(void *context, int status)
     hf_shell_pump(shell);
 }
 
-static void take_endpoint(struct exchange *exchange, struct hf_span where)
+static void take_endpoint(struct hf_backend_exchange *exchange, struct hf_span where)
 {
     char *url = elsewhere(exchange->distant, where);
     if (url)
@@ -161,7 +161,7 @@ static void take_endpoint(struct exchange *exchange, struct hf_span where)
     hf_free(url);
 }
 
-static void take_event(struct exchange *exchange, const struct hf_sse_event *event)
+static void take_event(struct hf_backend_exchange *exchange, const struct hf_sse_event *event)
 {
     struct hf_shell *shell = exchange->distant->shell;
     if (event->id.p || event->retry_ms >= 0)
@@ -172,7 +172,7 @@ static void take_event(struct exchange *exchange, const struct hf_sse_event *eve
         hf_remote_exchange_message(exchange->post, event->data, hf_shell_time(shell));
 }
 
-static void take_events(struct exchange *exchange, struct hf_span bytes)
+static void take_events(struct hf_backend_exchange *exchange, struct hf_span bytes)
 {
     struct hf_shell *shell = exchange->distant->shell;
     struct hf_sse_event event;
@@ -191,7 +191,7 @@ static void take_events(struct exchange *exchange, struct hf_span bytes)
 
 /* The alarm is only set if it is not: one that rings too soon sets itself again. So the answers of
  * a busy server cost one now and then, and not one each. */
-static void note_heard(struct exchange *exchange)
+static void note_heard(struct hf_backend_exchange *exchange)
 {
     struct hf_distant *distant = exchange->distant;
     exchange->heard_ms = hf_shell_now(distant->shell);
@@ -201,7 +201,7 @@ static void note_heard(struct exchange *exchange)
 
 static void on_bytes(void *context, struct hf_span bytes)
 {
-    struct exchange *exchange = context;
+    struct hf_backend_exchange *exchange = context;
     if (exchange->moved_to || exchange->is_told)
         return;
     if (exchange->sse)
@@ -226,7 +226,7 @@ static void on_bytes(void *context, struct hf_span bytes)
 
 /* An answer that is complete counts, also if the last chunk, a byte that was announced or the blank
  * line of its event never came: the call has run, and this is what it said. */
-static void take_rest(struct exchange *exchange, bool is_whole)
+static void take_rest(struct hf_backend_exchange *exchange, bool is_whole)
 {
     const struct hf_now now = hf_shell_time(exchange->distant->shell);
     const struct hf_span body = hf_buf_span(&exchange->body);
@@ -244,7 +244,7 @@ static void take_rest(struct exchange *exchange, bool is_whole)
 /* The server says no more and does not end what it said either. If that is the answer, the call has
  * run and is over: nobody gains from waiting for a last chunk, a byte or a blank line. What comes
  * then has as long as every stream has after its answer. */
-static void take_still(struct exchange *exchange)
+static void take_still(struct hf_backend_exchange *exchange)
 {
     const struct hf_span body = hf_buf_span(&exchange->body);
     const struct hf_span text = exchange->sse               ? hf_sse_begun(exchange->sse)
@@ -264,8 +264,8 @@ static void on_still(void *context)
     struct hf_distant *distant = context;
     const uint64_t now_ms = hf_shell_now(distant->shell);
     uint64_t next_ms = 0;
-    struct exchange *exchange, *still = NULL;
-    HF_LIST_EACH (exchange, &distant->exchanges, struct exchange, link) {
+    struct hf_backend_exchange *exchange, *still = NULL;
+    HF_LIST_EACH (exchange, &distant->exchanges, struct hf_backend_exchange, link) {
         if (!exchange->heard_ms || !exchange->post || !exchange->fetch)
             continue;
         const uint64_t at_ms = exchange->heard_ms + STILL_MS;
@@ -281,7 +281,8 @@ static void on_still(void *context)
 }
 
 /* With what tells whether it came as it was sent, and to its end. */
-static struct hf_body body_of(const struct exchange *exchange, const struct hf_fetch *fetch)
+static struct hf_body body_of(const struct hf_backend_exchange *exchange,
+                              const struct hf_fetch *fetch)
 {
     const struct hf_span encoding = hf_fetch_header(fetch, "content-encoding");
     const bool is_plain = encoding.n == 0 || hf_fold_is(encoding, HF_SPAN("identity"));
@@ -295,9 +296,11 @@ static struct hf_body body_of(const struct exchange *exchange, const struct hf_f
     };
 }
 
+static void begin_exchange(struct hf_distant *distant, struct hf_remote_exchange *post);
+
 /* Only a message that may be repeated is moved. What comes after it is sent there from the start:
  * so calls are never redirected. */
-static void move(struct exchange *exchange)
+static void move(struct hf_backend_exchange *exchange)
 {
     struct hf_distant *distant = exchange->distant;
     struct hf_remote_exchange *post = exchange->post;
@@ -306,12 +309,12 @@ static void move(struct exchange *exchange)
     distant->moves++;
     exchange->moved_to = NULL;
     end_exchange(exchange);
-    hf_distant_post(distant, post);
+    begin_exchange(distant, post);
 }
 
 static void on_ended(void *context, const struct hf_fetch_end *end)
 {
-    struct exchange *exchange = context;
+    struct hf_backend_exchange *exchange = context;
     if (exchange->moved_to) {
         move(exchange);
         return;
@@ -336,7 +339,7 @@ static void on_ended(void *context, const struct hf_fetch_end *end)
         exchange->post = NULL;
         if (!hf_remote_exchange_is_answered(post))
             over.body = body_of(exchange, fetch);
-        hf_remote_exchange_set_shell(post, NULL);
+        hf_remote_exchange_set_backend(post, NULL);
         hf_remote_exchange_ended(post, &over, now);
         hf_shell_pump(shell);
     }
@@ -418,7 +421,7 @@ static const char *const *headers_of(struct hf_distant *distant,
     return distant->header_list;
 }
 
-void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post)
+static void begin_exchange(struct hf_distant *distant, struct hf_remote_exchange *post)
 {
     static const enum hf_verb verbs[] = {
         [HF_EXCHANGE_MESSAGE] = HF_VERB_POST,
@@ -428,7 +431,7 @@ void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post
     };
     struct hf_remote_exchange_request request;
     hf_remote_exchange_request(post, &request);
-    struct exchange *exchange = hf_new(struct exchange);
+    struct hf_backend_exchange *exchange = hf_new(struct hf_backend_exchange);
     hf_link_init(&exchange->flush.link);
     hf_list_push(&distant->exchanges, &exchange->link);
     exchange->distant = distant;
@@ -436,7 +439,7 @@ void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post
     exchange->retry_after_ms = -1;
     exchange->may_move = request.may_repeat && !request.endpoint.p && distant->moves < MOVES_MAX;
     hf_buf_init(&exchange->body, distant->message_max);
-    hf_remote_exchange_set_shell(post, exchange);
+    hf_remote_exchange_set_backend(post, exchange);
     char *endpoint = request.endpoint.p ? hf_span_dup(request.endpoint) : NULL;
     const struct hf_fetch_spec spec = {
         .verb = verbs[request.kind],
@@ -450,9 +453,20 @@ void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post
     hf_free(endpoint);
 }
 
+static struct hf_distant *distant_of(struct hf_backend *backend)
+{
+    return HF_ITEM(backend, struct hf_distant, backend);
+}
+
+static void perform(struct hf_backend *backend, const struct hf_effect *effect)
+{
+    assert(effect->kind == HF_DO_EXCHANGE);
+    begin_exchange(distant_of(backend), effect->exchange);
+}
+
 void hf_distant_abort(struct hf_remote_exchange *post)
 {
-    struct exchange *exchange = hf_remote_exchange_shell(post);
+    struct hf_backend_exchange *exchange = hf_remote_exchange_backend(post);
     if (!exchange || !exchange->post)
         return;
     if (!exchange->fetch) { /* its last bytes are being taken: on_ended lets go of it */
@@ -477,12 +491,30 @@ static void set_headers(struct hf_distant *distant, const struct hf_server_confi
     distant->headers_count += add_header(text, HF_SPAN("Accept-Encoding"), HF_SPAN("identity"));
 }
 
-struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
-                                    struct hf_runtime *runtime,
-                                    const struct hf_server_config *config, size_t message_max)
+static void release(struct hf_backend *backend)
+{
+    struct hf_distant *distant = distant_of(backend);
+    hf_alarm_set(&distant->still, 0);
+    hf_peer_free(distant->peer); /* tells nobody of what it aborts */
+    struct hf_backend_exchange *exchange;
+    HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct hf_backend_exchange, link)
+        end_exchange(exchange);
+    hf_buf_done(&distant->headers);
+    hf_buf_done(&distant->header_text);
+    hf_free(distant->header_list);
+    hf_free(distant->url);
+    hf_shell_free_later(distant->shell,
+                        &distant->backend.flush); /* one of its callbacks may be running */
+}
+
+void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
+                      struct hf_runtime *runtime, const struct hf_server_config *config,
+                      size_t message_max)
 {
     struct hf_distant *distant = hf_new(struct hf_distant);
-    hf_link_init(&distant->flush.link);
+    hf_link_init(&distant->backend.flush.link);
+    distant->backend.perform = perform;
+    distant->backend.release = release;
     hf_link_init(&distant->exchanges);
     hf_alarm_init(&distant->still, shell->loop, on_still, distant);
     distant->shell = shell;
@@ -490,7 +522,7 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
     distant->url = hf_strdup(config->url);
     distant->message_max = message_max;
     set_headers(distant, config);
-    hf_runtime_set_shell(runtime, distant);
+    hf_runtime_set_backend(runtime, &distant->backend);
     const struct hf_peer_spec spec = {
         .url = config->url,
         .ca = config->ca,
@@ -504,21 +536,4 @@ struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_clien
         hf_runtime_started(runtime, 0, hf_shell_time(shell));
     else
         hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
-    return distant;
-}
-
-void hf_distant_free(struct hf_distant *distant)
-{
-    if (!distant)
-        return;
-    hf_alarm_set(&distant->still, 0);
-    hf_peer_free(distant->peer); /* tells nobody of what it aborts */
-    struct exchange *exchange;
-    HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct exchange, link)
-        end_exchange(exchange);
-    hf_buf_done(&distant->headers);
-    hf_buf_done(&distant->header_text);
-    hf_free(distant->header_list);
-    hf_free(distant->url);
-    hf_shell_free_later(distant->shell, &distant->flush); /* one of its callbacks may be running */
 }

@@ -7,18 +7,14 @@
 #ifndef HF_BACKEND_HTTP_H
 #define HF_BACKEND_HTTP_H
 
+#include "backend/backend.h"
 #include "io/http_client.h"
-#include "io/shell.h"
 #include "ops/config.h"
 
-struct hf_distant;
-
 /* Never fails: what goes wrong is told to the engine. `config` is needed only during the call. */
-struct hf_distant *hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
-                                    struct hf_runtime *runtime,
-                                    const struct hf_server_config *config, size_t message_max);
-void hf_distant_post(struct hf_distant *distant, struct hf_remote_exchange *post);
+void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
+                      struct hf_runtime *runtime, const struct hf_server_config *config,
+                      size_t message_max);
 void hf_distant_abort(struct hf_remote_exchange *post);
-void hf_distant_free(struct hf_distant *distant); /* NULL accepted */
 
 #endif

@@ -25,7 +25,7 @@ enum {
 };
 
 struct hf_child {
-    struct hf_flush flush;
+    struct hf_backend backend;
     struct hf_shell *shell;
     struct hf_runtime *runtime;
     struct hf_proc *proc;
@@ -224,7 +224,7 @@ static void write_if_it_lives(struct hf_child *child)
 
 static void flush_child(struct hf_flush *flush)
 {
-    write_if_it_lives((struct hf_child *)(void *)flush);
+    write_if_it_lives(HF_ITEM(flush, struct hf_child, backend.flush));
 }
 
 static void on_writable(void *context, unsigned events)
@@ -237,7 +237,7 @@ static void close_stdin(struct hf_child *child)
 {
     if (!child->in)
         return;
-    hf_unlink(&child->flush.link);
+    hf_unlink(&child->backend.flush.link);
     stop_watching(&child->in_watch);
     hf_stream_close(child->in);
     child->in = NULL;
@@ -253,10 +253,16 @@ static void steal(struct hf_child *child)
     hf_free(bytes);
 }
 
-void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect)
+static struct hf_child *child_of(struct hf_backend *backend)
 {
-    switch (effect) {
-    case HF_DO_WRITE: hf_shell_flush_later(child->shell, &child->flush); break;
+    return HF_ITEM(backend, struct hf_child, backend);
+}
+
+static void perform(struct hf_backend *backend, const struct hf_effect *effect)
+{
+    struct hf_child *child = child_of(backend);
+    switch (effect->kind) {
+    case HF_DO_WRITE: hf_shell_flush_later(child->shell, &child->backend.flush); break;
     case HF_DO_TAKE_BACK:
         child->is_frozen = true;
         if (child->in_watch)
@@ -303,39 +309,9 @@ static void watch_all(struct hf_child *child)
     hf_watch_set(child->err_watch, HF_READABLE);
 }
 
-struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
-                                const struct hf_server_config *config, size_t line_max,
-                                hf_on_stderr on_stderr, void *context)
+static void release(struct hf_backend *backend)
 {
-    struct hf_child *child = hf_new(struct hf_child);
-    child->shell = shell;
-    child->runtime = runtime;
-    child->on_stderr = on_stderr;
-    child->context = context;
-    child->fate = -1;
-    child->flush.flush = flush_child;
-    hf_link_init(&child->flush.link);
-    hf_lines_init(&child->out_lines, line_max);
-    hf_lines_init(&child->err_lines, STDERR_LINE_MAX);
-    hf_runtime_set_shell(runtime, child);
-
-    char **argv = argv_of(config), **env = hf_env_build(config, environ);
-    const struct hf_proc_spec spec = { config->command, argv, env, config->cwd };
-    struct hf_err err;
-    child->proc = hf_proc_start(shell->loop, &spec, &proc_events, child, &err);
-    if (child->proc)
-        watch_all(child);
-    else
-        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
-    hf_env_free(env);
-    hf_free(argv);
-    return child;
-}
-
-void hf_child_free(struct hf_child *child)
-{
-    if (!child)
-        return;
+    struct hf_child *child = child_of(backend);
     stop_watching(&child->in_watch);
     stop_watching(&child->out_watch);
     stop_watching(&child->err_watch);
@@ -348,5 +324,35 @@ void hf_child_free(struct hf_child *child)
     hf_lines_done(&child->out_lines);
     hf_lines_done(&child->err_lines);
     child->in = child->out = child->err = NULL;
-    hf_shell_free_later(child->shell, &child->flush); /* a callback of it may be running */
+    hf_shell_free_later(child->shell, &child->backend.flush); /* a callback of it may be running */
+}
+
+void hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
+                    const struct hf_server_config *config, size_t line_max, hf_on_stderr on_stderr,
+                    void *context)
+{
+    struct hf_child *child = hf_new(struct hf_child);
+    child->shell = shell;
+    child->runtime = runtime;
+    child->on_stderr = on_stderr;
+    child->context = context;
+    child->fate = -1;
+    child->backend.flush.flush = flush_child;
+    child->backend.perform = perform;
+    child->backend.release = release;
+    hf_link_init(&child->backend.flush.link);
+    hf_lines_init(&child->out_lines, line_max);
+    hf_lines_init(&child->err_lines, STDERR_LINE_MAX);
+    hf_runtime_set_backend(runtime, &child->backend);
+
+    char **argv = argv_of(config), **env = hf_env_build(config, environ);
+    const struct hf_proc_spec spec = { config->command, argv, env, config->cwd };
+    struct hf_err err;
+    child->proc = hf_proc_start(shell->loop, &spec, &proc_events, child, &err);
+    if (child->proc)
+        watch_all(child);
+    else
+        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
+    hf_env_free(env);
+    hf_free(argv);
 }

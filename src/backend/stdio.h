@@ -7,18 +7,14 @@
 #ifndef HF_BACKEND_STDIO_H
 #define HF_BACKEND_STDIO_H
 
-#include "io/shell.h"
+#include "backend/backend.h"
 #include "ops/config.h"
-
-struct hf_child;
 
 typedef void (*hf_on_stderr)(void *context, struct hf_runtime *runtime, struct hf_span line);
 
 /* Never fails: what goes wrong is told to the engine. `config` is needed only during the call. */
-struct hf_child *hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
-                                const struct hf_server_config *config, size_t line_max,
-                                hf_on_stderr on_stderr, void *context);
-void hf_child_perform(struct hf_child *child, enum hf_effect_kind effect);
-void hf_child_free(struct hf_child *child); /* NULL accepted */
+void hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
+                    const struct hf_server_config *config, size_t line_max, hf_on_stderr on_stderr,
+                    void *context);
 
 #endif

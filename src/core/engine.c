@@ -112,19 +112,19 @@ void hf_engine_on_answer(struct hf_engine *engine, hf_answer_hook hook, void *co
 
 /* ---- the shell's handles of runtimes and sessions ---- */
 
-void *hf_runtime_shell(const struct hf_runtime *runtime)
+struct hf_backend *hf_runtime_backend(const struct hf_runtime *runtime)
 {
-    return runtime->shell;
+    return runtime->backend;
 }
 
-void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell)
+void hf_runtime_set_backend(struct hf_runtime *runtime, struct hf_backend *backend)
 {
-    runtime->shell = shell;
+    runtime->backend = backend;
 }
 
-void *hf_session_shell(const struct hf_session *session)
+struct hf_sink *hf_session_sink(const struct hf_session *session)
 {
-    return session->shell;
+    return session->sink;
 }
 
 /* ---- effects ---- */

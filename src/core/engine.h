@@ -30,6 +30,13 @@ struct hf_session;         /* one client */
 struct hf_remote_exchange; /* one HTTP exchange of a runtime with its remote server */
 struct hf_policy;          /* what some clients may see and use */
 
+/* The shell's side of a server, a runtime, an exchange and a session. The engine hands each back to
+ * the shell that gave it, and never looks inside: what they are is the shell's to say. */
+struct hf_server_config;    /* how the server is reached */
+struct hf_backend;          /* does the I/O of a runtime */
+struct hf_backend_exchange; /* does that of an exchange */
+struct hf_sink;             /* where a session's messages go */
+
 /* ---- effects ---- */
 
 enum hf_effect_kind {
@@ -153,7 +160,7 @@ struct hf_server_spec {
     bool is_remote;        /* reached over HTTP: it has exchanges in the place of a stdin */
     const char *problem;   /* NULL, or why the server cannot be started as configured */
     bool problem_may_pass; /* a command or folder that may still appear: tried like any other */
-    void *shell;
+    struct hf_server_config *config;
 };
 
 struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server_spec *spec,
@@ -190,9 +197,9 @@ struct hf_server *hf_engine_next_server(struct hf_engine *engine, struct hf_serv
 /* ---- runtimes: what the shell saw ---- */
 
 struct hf_runtime *hf_engine_next_runtime(struct hf_engine *engine, struct hf_runtime *after);
-void *hf_runtime_shell(const struct hf_runtime *runtime);
-void hf_runtime_set_shell(struct hf_runtime *runtime, void *shell);
-void *hf_server_shell(const struct hf_server *server);
+struct hf_backend *hf_runtime_backend(const struct hf_runtime *runtime);
+void hf_runtime_set_backend(struct hf_runtime *runtime, struct hf_backend *backend);
+struct hf_server_config *hf_server_config(const struct hf_server *server);
 struct hf_server *hf_runtime_server(const struct hf_runtime *runtime);
 bool hf_runtime_is_remote(const struct hf_runtime *runtime);
 uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
@@ -244,8 +251,9 @@ bool hf_remote_exchange_is_answered(
     const struct hf_remote_exchange *exchange); /* the exchange's end does not matter any more */
 /* Whether `text`, which may not be all of the body, answers the request that was sent. */
 bool hf_remote_exchange_is_answer(struct hf_remote_exchange *exchange, struct hf_span text);
-void *hf_remote_exchange_shell(const struct hf_remote_exchange *exchange);
-void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *shell);
+struct hf_backend_exchange *hf_remote_exchange_backend(const struct hf_remote_exchange *exchange);
+void hf_remote_exchange_set_backend(struct hf_remote_exchange *exchange,
+                                    struct hf_backend_exchange *backend);
 
 /* A remote runtime is usable after hf_runtime_started with pid 0. What the shell sees of an
  * exchange follows, in this order; after hf_remote_exchange_ended, and after HF_DO_ABORT_EXCHANGE,
@@ -300,9 +308,9 @@ void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
 
 /* `only` NULL: the client sees all servers, under prefixed names. Else that server alone, under its
  * own names. */
-struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
-                                   struct hf_now now);
-void *hf_session_shell(const struct hf_session *session);
+struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only,
+                                   struct hf_sink *sink, struct hf_now now);
+struct hf_sink *hf_session_sink(const struct hf_session *session);
 void hf_session_message(struct hf_session *session, struct hf_span text, struct hf_now now);
 /* What a front knows of a message besides its text. */
 struct hf_origin {

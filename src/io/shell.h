@@ -19,7 +19,7 @@ struct hf_shell {
     struct hf_link dead;  /* struct hf_flush too: freed at the end of it, not while it runs */
 };
 
-/* Whoever opens a session gives it one of these as its shell: that is where its messages go. */
+/* Whoever opens a session gives it one of these: that is where its messages go. */
 struct hf_sink {
     void (*send)(struct hf_sink *sink, const struct hf_effect *effect);
 };

@@ -63,23 +63,15 @@ static void send_to_client(struct hf_sink *sink, const struct hf_effect *effect)
 
 static void start_runtime(struct hf *hf, struct hf_runtime *runtime)
 {
-    const struct hf_server_config *config = hf_server_shell(hf_runtime_server(runtime));
+    const struct hf_server_config *config = hf_server_config(hf_runtime_server(runtime));
     const size_t message_max = hf->limits.max_message_bytes;
     if (!hf_runtime_is_remote(runtime)) {
-        (void)hf_child_start(&hf->shell, runtime, config, message_max, on_server_stderr, hf);
+        hf_child_start(&hf->shell, runtime, config, message_max, on_server_stderr, hf);
         return;
     }
     if (!hf->http)
         hf->http = hf_http_client_new(hf->shell.loop);
-    (void)hf_distant_start(&hf->shell, hf->http, runtime, config, message_max);
-}
-
-static void release_runtime(struct hf_runtime *runtime)
-{
-    if (hf_runtime_is_remote(runtime))
-        hf_distant_free(hf_runtime_shell(runtime));
-    else
-        hf_child_free(hf_runtime_shell(runtime));
+    hf_distant_start(&hf->shell, hf->http, runtime, config, message_max);
 }
 
 static void perform(struct hf *hf, const struct hf_effect *effect)
@@ -87,8 +79,8 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
     switch (effect->kind) {
     case HF_DO_SPAWN: start_runtime(hf, effect->runtime); break;
     case HF_DO_EXCHANGE:
-        hf_distant_post(hf_runtime_shell(hf_remote_exchange_runtime(effect->exchange)),
-                        effect->exchange);
+        hf_backend_perform(hf_runtime_backend(hf_remote_exchange_runtime(effect->exchange)),
+                           effect);
         break;
     case HF_DO_ABORT_EXCHANGE: hf_distant_abort(effect->exchange); break;
     case HF_DO_DISCONNECT:
@@ -98,17 +90,17 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
     case HF_DO_TAKE_BACK:
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
-    case HF_DO_KILL: hf_child_perform(hf_runtime_shell(effect->runtime), effect->kind); break;
-    case HF_DO_RELEASE: release_runtime(effect->runtime); break;
+    case HF_DO_KILL: hf_backend_perform(hf_runtime_backend(effect->runtime), effect); break;
+    case HF_DO_RELEASE: hf_backend_release(hf_runtime_backend(effect->runtime)); break;
     case HF_DO_SEND: {
-        struct hf_sink *sink = hf_session_shell(effect->session);
+        struct hf_sink *sink = hf_session_sink(effect->session);
         sink->send(sink, effect);
         break;
     }
     case HF_DO_NOTE: hf_library_log_note(&hf->log, &effect->note); break;
     case HF_DO_ASK_LEAVE: break; /* no seam is in use */
     case HF_DO_FORGET_SERVER: {
-        struct hf_server_config *config = hf_server_shell(effect->server);
+        struct hf_server_config *config = hf_server_config(effect->server);
         hf_server_config_done(config);
         hf_free(config);
         break;
@@ -239,7 +231,7 @@ static const struct hf_server_config *config_named(const struct hf_config *confi
 static void change_server(struct hf *hf, struct hf_server *server,
                           const struct hf_server_config *from)
 {
-    struct hf_server_config *before = hf_server_shell(server);
+    struct hf_server_config *before = hf_server_config(server);
     struct hf_server_config *config = hf_new(struct hf_server_config);
     const struct hf_now now = hf_loop_time(hf->shell.loop);
     struct hf_spec_room room;
@@ -260,7 +252,7 @@ void hf_reload(struct hf *hf, const struct hf_config *config)
     hf_library_log_warnings(&hf->log, config->warnings);
     struct hf_server *server = hf_engine_next_server(hf->shell.engine, NULL), *next;
     for (; server; server = next) {
-        const struct hf_server_config *before = hf_server_shell(server);
+        const struct hf_server_config *before = hf_server_config(server);
         next = hf_engine_next_server(hf->shell.engine, server);
         if (!config_named(config, before->name))
             (void)hf_server_op(server, HF_OP_REMOVE, hf_loop_time(hf->shell.loop));
@@ -327,10 +319,10 @@ static void release_all(struct hf *hf)
 {
     struct hf_runtime *runtime = NULL;
     while ((runtime = hf_engine_next_runtime(hf->shell.engine, runtime)))
-        release_runtime(runtime);
+        hf_backend_release(hf_runtime_backend(runtime));
     for (struct hf_server *server = NULL;
          (server = hf_engine_next_server(hf->shell.engine, server));) {
-        struct hf_server_config *config = hf_server_shell(server);
+        struct hf_server_config *config = hf_server_config(server);
         hf_server_config_done(config);
         hf_free(config);
     }
@@ -448,7 +440,8 @@ struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on_messag
     client->on_message = on_message;
     client->context = context;
     hf_buf_init(&client->message, message_room);
-    client->session = hf_session_open(hf->shell.engine, only, client, hf_loop_time(hf->shell.loop));
+    client->session =
+        hf_session_open(hf->shell.engine, only, &client->sink, hf_loop_time(hf->shell.loop));
     hf_list_push(&hf->clients, &client->link);
     return client;
 }

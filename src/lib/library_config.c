@@ -329,7 +329,7 @@ struct hf_server_spec hf_library_server_spec(struct hf_server_config *config,
         .is_remote = config->url != NULL,
         .problem = config->problem,
         .problem_may_pass = config->problem_may_pass,
-        .shell = config,
+        .config = config,
     };
 }
 

@@ -98,7 +98,7 @@ void hf_library_log_write(struct hf_library_log *log, const struct hf_log_entry 
 void hf_library_log_stderr(struct hf_library_log *log, struct hf_runtime *runtime,
                            struct hf_span line)
 {
-    const struct hf_server_config *config = hf_server_shell(hf_runtime_server(runtime));
+    const struct hf_server_config *config = hf_server_config(hf_runtime_server(runtime));
     char text[STDERR_LINE_MAX + 16];
     line.n = line.n < STDERR_LINE_MAX ? line.n : STDERR_LINE_MAX;
     const int n = snprintf(text, sizeof text, "stderr: %.*s", HF_FMT(line));

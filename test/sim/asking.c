@@ -168,7 +168,7 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
     if (!slot || r->kind > ASK_GIVEN || slot->machine.state != HF_SLOT_CONNECTED || slot->waiting ||
         slot->current->is_frozen || r->target->settings.stateful || sim->is_stopping)
         return false;
-    const struct child *child = slot->current->shell;
+    const struct child *child = child_behind(slot->current->backend);
     const uint32_t max = r->target->settings.max_in_flight;
     const bool has_room =
         child->is_remote

@@ -18,7 +18,7 @@ static size_t check_posts(struct sim *sim, const struct hf_runtime *runtime)
     size_t begun = 0;
     const struct hf_remote_exchange *post;
     HF_LIST_EACH (post, &runtime->remote->exchanges, struct hf_remote_exchange, link) {
-        const struct exchange *x = post->shell;
+        const struct exchange *x = exchange_behind(post->backend);
         begun += post->is_begun;
         if (post->is_begun && (!x || x->post != post || !x->in_use))
             sim_broken(sim, PROMISE_INNER, "a post is under way and no exchange is");

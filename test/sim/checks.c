@@ -35,7 +35,7 @@ static void check_source(struct sim *sim, const struct instance *instance)
     }
     const struct hf_slot *slot;
     HF_LIST_EACH (slot, &instance->server->slots, struct hf_slot, link) {
-        const struct child *child = slot->current ? slot->current->shell : NULL;
+        const struct child *child = slot->current ? child_behind(slot->current->backend) : NULL;
         if (child && child->listed & (UINT64_C(1) << (variant % 64)))
             return;
     }

@@ -26,7 +26,7 @@ void client_open(struct sim *sim, struct client *client)
           (int)(client - sim->clients), client->is_http ? " by HTTP" : "",
           client->only ? " to " : "", client->only ? seat_names[client->only->seat] : "");
     client->session = hf_session_open(sim->engine, client->only ? client->only->server : NULL,
-                                      client, at(sim->now_ms));
+                                      hf_sink_of(client), at(sim->now_ms));
     if (client->is_modern && client->is_http)
         hf_session_set_modern(client->session);
     sim->stats->modern_clients += client->is_modern;

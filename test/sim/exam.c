@@ -13,7 +13,7 @@ static struct child *examinee(const struct client *client, const struct instance
     if (!slot || slot->machine.state != HF_SLOT_CONNECTED || slot->current->is_modern ||
         target->settings.stateful || target->removed || !policy_allows(client, target, "put"))
         return NULL;
-    struct child *child = slot->current->shell;
+    struct child *child = child_behind(slot->current->backend);
     const bool can_ask = child->is_remote ? !target->host.is_older : !child->stdout_closed;
     return can_ask ? child : NULL;
 }

@@ -61,12 +61,12 @@ void exchange_begin(struct sim *sim, struct hf_remote_exchange *post)
     struct exchange *x = free_exchange(sim);
     hf_remote_exchange_request(post, &request);
     x->post = post;
-    x->wire = hf_runtime_shell(hf_remote_exchange_runtime(post));
+    x->wire = child_behind(hf_runtime_backend(hf_remote_exchange_runtime(post)));
     x->instance = x->wire->instance;
     x->verb = request.kind;
     x->retry_ms = x->retry_after_ms = -1;
     x->asked.request = -1;
-    hf_remote_exchange_set_shell(post, x);
+    hf_remote_exchange_set_backend(post, hf_backend_exchange_of(x));
     post_read_head(x, &request);
     TRACE(sim, "    exchange %u begins: %s of wire %u, session %u", x->serial, verb_names[x->verb],
           x->wire->serial, x->session);
@@ -90,7 +90,7 @@ void exchange_begin(struct sim *sim, struct hf_remote_exchange *post)
 
 void exchange_abort(struct sim *sim, struct hf_remote_exchange *post)
 {
-    struct exchange *x = hf_remote_exchange_shell(post);
+    struct exchange *x = exchange_behind(hf_remote_exchange_backend(post));
     if (!x || x->post != post) {
         sim_broken(sim, PROMISE_INNER, "an exchange was aborted that is not under way");
         return;
@@ -244,7 +244,7 @@ static void tell_over(struct sim *sim, struct exchange *x, bool is_whole)
           is_whole ? "whole" : "not whole");
     sim->stats->fates[x->verb][fate_of(x, is_whole)]++;
     note_end(sim, x, is_whole);
-    hf_remote_exchange_set_shell(post, NULL);
+    hf_remote_exchange_set_backend(post, NULL);
     exchange_drop(sim, x);
     shell_begin(sim, hf_remote_exchange_runtime(post));
     hf_remote_exchange_ended(post, &end, at(sim->now_ms));

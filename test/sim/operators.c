@@ -150,7 +150,7 @@ struct instance *operator_add(struct sim *sim, int seat)
         .settings = instance->settings,
         .disabled = !instance->wanted,
         .is_remote = instance->is_remote,
-        .shell = instance,
+        .config = hf_server_config_of(instance),
         .problem = instance->had_problem ? "no such command" : NULL,
         .problem_may_pass = chance(sim, 50),
     };
@@ -209,7 +209,7 @@ void operator_change(struct sim *sim, struct instance *instance, struct hf_setti
     const struct hf_server_spec spec = { .name = seat_names[instance->seat],
                                          .settings = settings,
                                          .is_remote = instance->is_remote,
-                                         .shell = instance };
+                                         .config = hf_server_config_of(instance) };
     shell_begin(sim, NULL);
     hf_server_change(instance->server, &spec, restart, at(sim->now_ms));
     shell_end(sim);

@@ -5,7 +5,14 @@
 #ifndef HF_TEST_SERVERS_H
 #define HF_TEST_SERVERS_H
 
+#include "handles.h"
 #include "sim.h"
+
+/* what the engine has of this shell */
+HANDLE_IS(hf_server_config, instance)
+HANDLE_IS(hf_backend, child)
+HANDLE_IS(hf_backend_exchange, exchange)
+HANDLE_IS(hf_sink, client)
 
 /* operators.c */
 extern const char *const seat_names[SERVERS];

@@ -31,7 +31,7 @@ static void take_note(struct sim *sim, const struct hf_note *note)
 
 static void forget(struct sim *sim, struct hf_server *server)
 {
-    struct instance *instance = hf_server_shell(server);
+    struct instance *instance = instance_behind(hf_server_config(server));
     TRACE(sim, "    forget server %s", server->name);
     if (!instance->removed)
         sim_broken(sim, PROMISE_INNER, "a server was forgotten that nobody removed");
@@ -42,15 +42,19 @@ static void forget(struct sim *sim, struct hf_server *server)
 
 static void perform(struct sim *sim, const struct hf_effect *effect)
 {
+    struct child *child =
+        effect->runtime ? child_behind(hf_runtime_backend(effect->runtime)) : NULL;
     switch (effect->kind) {
     case HF_DO_SPAWN: (void)child_spawn(sim, effect->runtime); break;
-    case HF_DO_WRITE: ((struct child *)hf_runtime_shell(effect->runtime))->is_dirty = true; break;
+    case HF_DO_WRITE: child->is_dirty = true; break;
     case HF_DO_TAKE_BACK:
     case HF_DO_CLOSE_STDIN:
     case HF_DO_TERM:
-    case HF_DO_KILL: child_perform(sim, hf_runtime_shell(effect->runtime), effect->kind); break;
-    case HF_DO_RELEASE: child_release(sim, hf_runtime_shell(effect->runtime)); break;
-    case HF_DO_SEND: client_got(sim, hf_session_shell(effect->session), effect); break;
+    case HF_DO_KILL: child_perform(sim, child, effect->kind); break;
+    case HF_DO_RELEASE: child_release(sim, child); break;
+    case HF_DO_SEND:
+        client_got(sim, client_behind(hf_session_sink(effect->session)), effect);
+        break;
     case HF_DO_NOTE: take_note(sim, &effect->note); break;
     case HF_DO_EXCHANGE: exchange_begin(sim, effect->exchange); break;
     case HF_DO_ABORT_EXCHANGE: exchange_abort(sim, effect->exchange); break;

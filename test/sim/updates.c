@@ -43,7 +43,7 @@ void update_before(struct sim *sim, const struct hf_runtime *runtime, struct hf_
         (runtime != slot->current && runtime != slot->attempt) ||
         hf_msg_parse(text, 64, &msg, &err) != HF_MSG_OK) /* it died in the middle of it */
         return;
-    const struct instance *instance = hf_server_shell(runtime->server);
+    const struct instance *instance = instance_behind(runtime->server->config);
     sim->update.runtime = runtime;
     sim->update.due = sim->update.may = sim->update.heard = 0;
     bool may, must;

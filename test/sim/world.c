@@ -66,13 +66,13 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
     child->in_use = true;
     child->serial = ++sim->child_serial;
     child->runtime = runtime;
-    child->instance = hf_server_shell(hf_runtime_server(runtime));
+    child->instance = instance_behind(hf_server_config(hf_runtime_server(runtime)));
     child->is = operator_personality(sim);
     child->speaks = child->instance->speaks;
     child->is_sane = sim->is_calm;
     child->capacity = PICK(sim, 64, 300, 4096, 65536, 65536);
     child->wake_ms = sim->now_ms + child->is.start_ms + (chance(sim, 50) ? below(sim, 10) : 0);
-    hf_runtime_set_shell(runtime, child);
+    hf_runtime_set_backend(runtime, hf_backend_of(child));
     TRACE(sim, "    spawn child %u for %s#%llu", child->serial, hf_runtime_server(runtime)->name,
           (unsigned long long)hf_runtime_generation(runtime));
     if (hf_runtime_is_remote(runtime)) {

@@ -55,12 +55,12 @@ static void spawn(struct world *w, struct hf_runtime *runtime)
     c->manners = *manners_of(w, c->server);
     hf_buf_init(&c->pipe, BUF_MAX);
     hf_buf_init(&c->line, BUF_MAX);
-    hf_runtime_set_shell(runtime, c);
+    hf_runtime_set_backend(runtime, hf_backend_of(c));
 }
 
 static void send_to(struct world *w, const struct hf_effect *effect)
 {
-    struct client *c = hf_session_shell(effect->session);
+    struct client *c = client_behind(hf_session_sink(effect->session));
     if (effect->piece_count == 0) {
         CHECK(effect->is_answer && effect->via && c->taken_back_count < TAKEN_BACK_MAX);
         c->taken_back[c->taken_back_count++ % TAKEN_BACK_MAX] = effect->via;
@@ -89,7 +89,7 @@ static void keep_note(struct world *w, const struct hf_note *note)
 
 static void perform(struct world *w, const struct hf_effect *effect)
 {
-    struct child *c = effect->runtime ? hf_runtime_shell(effect->runtime) : NULL;
+    struct child *c = effect->runtime ? child_behind(hf_runtime_backend(effect->runtime)) : NULL;
     switch (effect->kind) {
     case HF_DO_SPAWN: spawn(w, effect->runtime); break;
     case HF_DO_WRITE: c->wants_write = true; break;
@@ -525,7 +525,7 @@ struct hf_server *add_spec(struct world *w, const struct hf_server_spec *spec)
     struct hf_server_spec with = *spec;
     struct manners *m = &w->manners[w->server_count];
     *m = MANNERS();
-    with.shell = m;
+    with.config = hf_server_config_of(m);
     struct hf_server *server = hf_server_add(w->engine, &with, at(w->now_ms));
     w->servers[w->server_count++] = server;
     return server; /* not settled: its manners may still be set */
@@ -545,7 +545,7 @@ struct hf_server *add_remote(struct world *w, const char *name, struct hf_settin
 struct manners *manners_of(struct world *w, const struct hf_server *server)
 {
     (void)w;
-    return hf_server_shell(server);
+    return manners_behind(hf_server_config(server));
 }
 
 bool operate(struct world *w, struct hf_server *server, enum hf_op op)

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include "core/engine.h"
 #include "core/machine/errors.h"
+#include "handles.h"
 #include "test.h"
 #include "wire/jsonrpc.h"
 
@@ -125,6 +126,11 @@ struct client {
 };
 
 struct exchange; /* engine_http.h */
+
+HANDLE_IS(hf_server_config, manners)
+HANDLE_IS(hf_backend, child)
+HANDLE_IS(hf_backend_exchange, exchange)
+HANDLE_IS(hf_sink, client)
 
 struct world {
     struct hf_engine *engine;

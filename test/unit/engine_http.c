@@ -13,12 +13,12 @@ void http_begin(struct world *w, struct hf_remote_exchange *post)
 {
     struct exchange *x = hf_new(struct exchange);
     struct hf_remote_exchange_request request;
-    const struct exchange *before = hf_remote_exchange_shell(post);
+    const struct exchange *before = exchange_behind(hf_remote_exchange_backend(post));
     CHECK(!before || !before->post); /* begun again only when it was over */
     hf_remote_exchange_request(post, &request);
     *x = (struct exchange) {
         .world = w,
-        .child = hf_runtime_shell(hf_remote_exchange_runtime(post)),
+        .child = child_behind(hf_runtime_backend(hf_remote_exchange_runtime(post))),
         .post = post,
         .verb = request.kind,
         .endpoint = copy(request.endpoint),
@@ -32,7 +32,7 @@ void http_begin(struct world *w, struct hf_remote_exchange *post)
         (void)keep_pieces(&x->body, request.pieces, request.piece_count, w->now_ms);
     CHECK_EQ(request.kind == HF_EXCHANGE_MESSAGE, request.piece_count > 0);
     hf_buf_init(&x->said, 1 << 20);
-    hf_remote_exchange_set_shell(post, x);
+    hf_remote_exchange_set_backend(post, hf_backend_exchange_of(x));
     if (w->exchange_count == w->exchange_cap) {
         w->exchange_cap = w->exchange_cap ? 2 * w->exchange_cap : 64;
         w->exchanges = hf_realloc(w->exchanges, w->exchange_cap * sizeof(struct exchange *));
@@ -42,7 +42,7 @@ void http_begin(struct world *w, struct hf_remote_exchange *post)
 
 void http_abort(struct hf_remote_exchange *post)
 {
-    struct exchange *x = hf_remote_exchange_shell(post);
+    struct exchange *x = exchange_behind(hf_remote_exchange_backend(post));
     CHECK_EQ(x->post, post); /* else it was over already */
     x->post = NULL;
     x->is_aborted = true;

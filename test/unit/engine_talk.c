@@ -171,7 +171,7 @@ struct client *open_client(struct world *w, struct hf_server *only)
 {
     struct client *c = &w->clients[w->client_count++];
     c->world = w;
-    c->session = hf_session_open(w->engine, only, c, at(w->now_ms));
+    c->session = hf_session_open(w->engine, only, hf_sink_of(c), at(w->now_ms));
     settle(w);
     return c;
 }

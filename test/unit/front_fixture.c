@@ -98,7 +98,7 @@ static bool travel(struct trip *trip)
 
 static void send_on(const struct hf_effect *effect)
 {
-    struct hf_sink *sink = hf_session_shell(effect->session);
+    struct hf_sink *sink = hf_session_sink(effect->session);
     sink->send(sink, effect);
 }
 

@@ -400,7 +400,7 @@ static void change(struct scene *s, const char *problem, bool restart)
     const struct hf_server_spec spec = { .name = "s",
                                          .settings = default_settings(),
                                          .problem = problem,
-                                         .shell = manners_of(s->w, s->server) };
+                                         .config = hf_server_config(s->server) };
     hf_server_change(s->server, &spec, restart, at(s->w->now_ms));
     settle(s->w);
 }

@@ -26,8 +26,8 @@
 
 /* ---- a client comes ---- */
 
-struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only, void *shell,
-                                   struct hf_now now)
+struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only,
+                                   struct hf_sink *sink, struct hf_now now)
 {
     hf_set_now(engine, now);
     struct hf_session *session = hf_new(struct hf_session);
@@ -39,7 +39,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
         only->refs++;
         hf_list_push(&only->own_sessions, &session->in_only);
     }
-    session->shell = shell;
+    session->sink = sink;
     session->level = -1;
     session->errors_as = HF_ERRORS_UNSAID;
     hf_link_init(&session->in_greeted);

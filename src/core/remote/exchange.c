@@ -172,13 +172,14 @@ bool hf_remote_exchange_is_answered(const struct hf_remote_exchange *exchange)
 {
     return exchange->is_answered;
 }
-void *hf_remote_exchange_shell(const struct hf_remote_exchange *exchange)
+struct hf_backend_exchange *hf_remote_exchange_backend(const struct hf_remote_exchange *exchange)
 {
-    return exchange->shell;
+    return exchange->backend;
 }
-void hf_remote_exchange_set_shell(struct hf_remote_exchange *exchange, void *shell)
+void hf_remote_exchange_set_backend(struct hf_remote_exchange *exchange,
+                                    struct hf_backend_exchange *backend)
 {
-    exchange->shell = shell;
+    exchange->backend = backend;
 }
 
 /* ---- messages to the server ---- */

@@ -21,7 +21,7 @@ struct hf_remote_exchange {
     struct hf_runtime *runtime;
     struct hf_call *call; /* the call that waits for its answer here; NULL: none, or not any more */
     enum hf_remote_exchange_kind kind;
-    void *shell;
+    struct hf_backend_exchange *backend;
     char *owned; /* the text of a message that belongs to no call */
     size_t owned_length;
     uint64_t session; /* the number of the session that the exchange was begun under */

@@ -78,9 +78,9 @@ struct hf_runtime *hf_engine_next_runtime(struct hf_engine *engine, struct hf_ru
     return NULL;
 }
 
-void *hf_server_shell(const struct hf_server *server)
+struct hf_server_config *hf_server_config(const struct hf_server *server)
 {
-    return server->shell;
+    return server->config;
 }
 
 void hf_server_status(const struct hf_server *server, struct hf_server_status *ret_status)

@@ -67,7 +67,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
     server->era = spec->settings.era;
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
     server->problem_may_pass = spec->problem_may_pass;
-    server->shell = spec->shell;
+    server->config = spec->config;
     hf_rules_set(&server->rules, spec);
     server->refs = 1;
     hf_link_init(&server->mark);
@@ -245,7 +245,7 @@ void hf_server_change(struct hf_server *server, const struct hf_server_spec *spe
     server->was_changed = true;
     server->is_remote = spec->is_remote;
     server->era = restart ? spec->settings.era : server->era;
-    server->shell = spec->shell;
+    server->config = spec->config;
     hf_free(server->problem);
     server->problem = spec->problem ? hf_strdup(spec->problem) : NULL;
     server->problem_may_pass = spec->problem_may_pass;

@@ -99,7 +99,7 @@ struct hf_runtime {
     struct hf_server *server;
     uint64_t generation;
     struct hf_runtime_machine machine;
-    void *shell;
+    struct hf_backend *backend;
     long pid;
     const struct hf_transport_ops *transport;
     struct hf_remote *remote; /* what only a runtime behind a URL has; NULL: it has a pipe */

@@ -79,7 +79,7 @@ struct hf_server {
     struct hf_link uses;          /* which clients have used it; for `stateful` */
     char *problem;
     bool problem_may_pass;
-    void *shell;
+    struct hf_server_config *config;
     struct hf_link slots;
     struct hf_backoff backoff;
     struct hf_part *parts[HF_PART_COUNT]; /* as last fetched in full; NULL: never listed */

@@ -37,7 +37,7 @@ struct hf_session {
     uint64_t listeners_told;      /* the same for its listeners, for all parts together */
     uint64_t updated;             /* number of the last resource update that the session was sent */
     struct hf_link slots;         /* the session's own slots (isolation: session) */
-    void *shell;
+    struct hf_sink *sink;
     bool is_modern; /* none of its requests may be legacy */
     bool has_greeted, is_finished, is_closed;
     bool has_initialized; /* it sent `initialized`, or any request since its initialize */
