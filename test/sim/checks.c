@@ -97,7 +97,7 @@ static void check_news(struct sim *sim)
                            c, (int)part);
             /* what its policy hides is not its list; judge_list sees what it does not hide */
             const struct hf_policy *policy = client->session->policy;
-            const bool hides = policy && (policy->allow || policy->deny);
+            const bool hides = policy && hf_filter_is_set(&policy->names);
             listens_check(sim, client, part, hides ? 0 : changes);
             if (changes && client->had_list[part] && !client->news[part] && !sim->is_stopping &&
                 part != HF_PART_RESOURCES && !hides)

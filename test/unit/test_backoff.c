@@ -1,5 +1,6 @@
 /* test_backoff.c - when the next attempt comes, and when it is enough (DESIGN 5, Delay and Budget).
  */
+#include <limits.h>
 #include "test.h"
 #include "core/machine/backoff.h"
 
@@ -15,6 +16,25 @@ static struct hf_backoff_settings settings(void)
 }
 
 enum { T0 = 1000000 };
+
+TEST(a_doubled_delay_stays_within_its_maximum)
+{
+    static const struct {
+        uint64_t first_ms;
+        unsigned doublings;
+        uint64_t max_ms, delay_ms;
+    } rows[] = {
+        { 1000, 0, 30000, 1000 },          { 1000, 1, 30000, 2000 },
+        { 1000, 4, 30000, 16000 },         { 1000, 5, 30000, 30000 },
+        { 1000, UINT_MAX, 30000, 30000 },  { 0, UINT_MAX, 30000, 0 },
+        { 50000, 0, 30000, 30000 },        { 100, 3, 0, 0 },
+        { 15000, 1, 30000, 30000 },        { 1, 63, UINT64_MAX, UINT64_C(1) << 63 },
+        { 1, 64, UINT64_MAX, UINT64_MAX },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_EQ(hf_doubled_ms(rows[i].first_ms, rows[i].doublings, rows[i].max_ms),
+                 rows[i].delay_ms);
+}
 
 /* @field A11: delays double up to a maximum | DESIGN 5: the first attempt comes at once */
 /* @field B6: a fixed series of growing delays | DESIGN 5: 0, then minMs doubling up to maxMs */

@@ -1,13 +1,6 @@
 /* rules.c - what an operator lets through, and under which name. */
 #include "core/catalog/rules.h"
-#include "base/glob.h"
-#include "base/strings.h"
 #include "core/engine.h"
-
-static char **copy_globs(const char *const *globs)
-{
-    return globs ? hf_strings_copy((char *const *)(uintptr_t)globs) : NULL;
-}
 
 static struct hf_rename *copy_renames(const struct hf_rename *list, size_t count)
 {
@@ -22,8 +15,7 @@ static struct hf_rename *copy_renames(const struct hf_rename *list, size_t count
 void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec)
 {
     *rules = (struct hf_rule_set) {
-        .allow = copy_globs(spec->allow),
-        .deny = copy_globs(spec->deny),
+        .names = hf_filter_copy(spec->allow, spec->deny),
         .renames = copy_renames(spec->renames, spec->rename_count),
         .rename_count = spec->rename_count,
         .descriptions = copy_renames(spec->descriptions, spec->description_count),
@@ -42,17 +34,10 @@ static void free_renames(struct hf_rename *list, size_t count)
 
 void hf_rules_done(struct hf_rule_set *rules)
 {
-    hf_strings_free(rules->allow);
-    hf_strings_free(rules->deny);
+    hf_filter_done(&rules->names);
     free_renames(rules->renames, rules->rename_count);
     free_renames(rules->descriptions, rules->description_count);
     *rules = (struct hf_rule_set) { 0 };
-}
-
-/* No list and an empty list differ: no `allow` allows every name, an empty one allows none. */
-static bool same_globs(char *const *a, char *const *b)
-{
-    return (a == NULL) == (b == NULL) && hf_strings_same(a, b);
 }
 
 static bool same_renames(const struct hf_rename *a, size_t a_count, const struct hf_rename *b,
@@ -66,15 +51,10 @@ static bool same_renames(const struct hf_rename *a, size_t a_count, const struct
 
 bool hf_rules_same(const struct hf_rule_set *a, const struct hf_rule_set *b)
 {
-    return same_globs(a->allow, b->allow) && same_globs(a->deny, b->deny) &&
+    return hf_filter_same(&a->names, &b->names) &&
            same_renames(a->renames, a->rename_count, b->renames, b->rename_count) &&
            same_renames(a->descriptions, a->description_count, b->descriptions,
                         b->description_count);
-}
-
-bool hf_rules_allow(const struct hf_rule_set *rules, struct hf_span name)
-{
-    return (!rules->allow || hf_glob_any(rules->allow, name)) && !hf_glob_any(rules->deny, name);
 }
 
 const struct hf_rename *hf_rules_find(const struct hf_rename *list, size_t count,

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/filter.h"
 #include "base/span.h"
 #include "core/engine.h"
 
@@ -11,7 +12,7 @@ struct hf_rename;
 struct hf_server_spec;
 
 struct hf_rule_set {
-    char **allow, **deny; /* globs, NULL-terminated; NULL: no such rule */
+    struct hf_filter names; /* of tools and prompts, the server's own */
     struct hf_rename *renames, *descriptions;
     size_t rename_count, description_count;
 };
@@ -19,7 +20,6 @@ struct hf_rule_set {
 void hf_rules_set(struct hf_rule_set *rules, const struct hf_server_spec *spec);
 void hf_rules_done(struct hf_rule_set *rules);
 bool hf_rules_same(const struct hf_rule_set *a, const struct hf_rule_set *b);
-bool hf_rules_allow(const struct hf_rule_set *rules, struct hf_span name);
 /* The entry for this name, or NULL. */
 const struct hf_rename *hf_rules_find(const struct hf_rename *list, size_t count,
                                       struct hf_span from);

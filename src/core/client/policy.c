@@ -1,23 +1,20 @@
 /* policy.c - what a client may see and use, by its token. This is decided before a call waits for
  * its server. */
 #include "core/client/policy.h"
-#include "base/glob.h"
-#include "base/strings.h"
 #include "core/client/audience.h"
 #include "core/engine.h"
 #include "core/outbox.h"
 #include "core/state/session.h"
 
-static char **copy_of(const char *const *globs)
-{
-    return globs ? hf_strings_copy((char *const *)(uintptr_t)globs) : NULL;
-}
-
 struct hf_policy *hf_policy_new(const char *const *servers, const char *const *allow,
                                 const char *const *deny)
 {
     struct hf_policy *policy = hf_new(struct hf_policy);
-    *policy = (struct hf_policy) { 1, copy_of(servers), copy_of(allow), copy_of(deny) };
+    *policy = (struct hf_policy) {
+        .refs = 1,
+        .servers = hf_filter_copy(servers, NULL),
+        .names = hf_filter_copy(allow, deny),
+    };
     return policy;
 }
 
@@ -25,22 +22,16 @@ void hf_policy_unref(struct hf_policy *policy)
 {
     if (!policy || --policy->refs > 0)
         return;
-    hf_strings_free(policy->servers);
-    hf_strings_free(policy->allow);
-    hf_strings_free(policy->deny);
+    hf_filter_done(&policy->servers);
+    hf_filter_done(&policy->names);
     hf_free(policy);
-}
-
-static bool same(char *const *a, char *const *b)
-{
-    return !a == !b && hf_strings_same(a, b);
 }
 
 bool hf_policy_same(const struct hf_policy *a, const struct hf_policy *b)
 {
     if (!a || !b)
         return a == b;
-    return same(a->servers, b->servers) && same(a->allow, b->allow) && same(a->deny, b->deny);
+    return hf_filter_same(&a->servers, &b->servers) && hf_filter_same(&a->names, &b->names);
 }
 
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
@@ -54,7 +45,7 @@ void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy)
 
 bool hf_policy_allows_server(const struct hf_policy *policy, const char *name)
 {
-    return !policy || !policy->servers || hf_glob_any(policy->servers, hf_span_of(name));
+    return !policy || hf_filter_allows(&policy->servers, hf_span_of(name));
 }
 
 bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *server,
@@ -67,9 +58,7 @@ bool hf_policy_allows(const struct hf_policy *policy, const struct hf_server *se
     struct hf_buf full = hf_draft();
     hf_buf_printf(&full, "%s__", server->name);
     hf_buf_add(&full, own_name);
-    const struct hf_span name = hf_buf_span(&full);
-    const bool allowed = (!policy->allow || hf_glob_any(policy->allow, name)) &&
-                         !(policy->deny && hf_glob_any(policy->deny, name));
+    const bool allowed = hf_filter_allows(&policy->names, hf_buf_span(&full));
     hf_buf_done(&full);
     return allowed;
 }

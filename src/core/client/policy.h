@@ -3,13 +3,15 @@
 #define HF_CORE_CLIENT_POLICY_H
 
 #include <stdbool.h>
+#include "base/filter.h"
 #include "base/span.h"
 
 struct hf_server;
 
 struct hf_policy {
     unsigned refs;
-    char **servers, **allow, **deny; /* globs; NULL: all servers, all names, no name */
+    struct hf_filter servers; /* by their names; only ever `allow` */
+    struct hf_filter names;   /* server__name of tools and prompts */
 };
 
 /* `own_name`: the server's own name of a tool or prompt, as plain text and not as JSON. */

@@ -186,7 +186,8 @@ static void end_page(struct hf_view *view)
 static bool is_allowed(const struct hf_session *session, const struct hf_server *server,
                        struct hf_span own)
 {
-    return hf_rules_allow(&server->rules, own) && hf_policy_allows(session->policy, server, own);
+    return hf_filter_allows(&server->rules.names, own) &&
+           hf_policy_allows(session->policy, server, own);
 }
 
 static bool add_entry(struct hf_view *view, struct hf_session *session, struct hf_server *server,
@@ -418,7 +419,7 @@ struct hf_span hf_view_page(struct hf_session *session, enum hf_part_id part, st
 static bool has_plain_names(const struct hf_server *server)
 {
     const struct hf_rule_set *rules = &server->rules;
-    return !rules->allow && !rules->deny && rules->rename_count == 0;
+    return !hf_filter_is_set(&rules->names) && rules->rename_count == 0;
 }
 
 /* A name that stands in no list may be of a server that was never listed, or may be denied.

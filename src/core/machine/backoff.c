@@ -2,6 +2,14 @@
 #include "core/machine/backoff.h"
 #include <assert.h>
 
+uint64_t hf_doubled_ms(uint64_t first_ms, unsigned doublings, uint64_t max_ms)
+{
+    uint64_t delay = first_ms < max_ms ? first_ms : max_ms;
+    for (; doublings > 0 && delay > 0 && delay < max_ms; doublings--)
+        delay = delay < max_ms - delay ? 2 * delay : max_ms;
+    return delay;
+}
+
 static void record(struct hf_backoff *b, uint64_t now_ms)
 {
     b->failed_at_ms[b->next] = now_ms;
@@ -55,11 +63,7 @@ uint64_t hf_backoff_delay_ms(const struct hf_backoff *b, const struct hf_backoff
     const uint32_t k = hf_backoff_k(b, s, now_ms);
     uint64_t delay = 0;
     if (k > 0) {
-        delay = s->min_ms;
-        for (uint32_t i = 1; i < k && delay < s->max_ms; i++)
-            delay *= 2;
-        if (delay > s->max_ms)
-            delay = s->max_ms;
+        delay = hf_doubled_ms(s->min_ms, k - 1, s->max_ms);
         delay = (uint64_t)((double)delay * (1.0 - s->jitter * share));
     }
     if (b->retry_after_ms > now_ms + delay)

@@ -25,6 +25,9 @@ struct hf_backoff {
     bool was_connected;
 };
 
+/* The delay after `doublings` failures more than one: `first_ms`, doubled that often. */
+uint64_t hf_doubled_ms(uint64_t first_ms, unsigned doublings, uint64_t max_ms);
+
 void hf_backoff_reset(struct hf_backoff *b); /* a fresh budget; was_connected stays */
 void hf_backoff_attempt_failed(struct hf_backoff *b, uint64_t now_ms);
 void hf_backoff_died(struct hf_backoff *b, bool completed_a_call, uint64_t now_ms);

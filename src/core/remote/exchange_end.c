@@ -6,6 +6,7 @@
 #include "core/call/verdict.h"
 #include "core/engine.h"
 #include "core/inbox/from_server.h"
+#include "core/machine/backoff.h"
 #include "core/machine/evidence.h"
 #include "core/machine/http_body.h"
 #include "core/outbox.h"
@@ -298,10 +299,8 @@ static void resume_later(struct hf_remote_exchange *exchange)
     struct hf_engine *engine = exchange->runtime->server->engine;
     exchange->vain_resumes = exchange->has_progressed ? 0 : exchange->vain_resumes + 1;
     exchange->kind = HF_EXCHANGE_RESUME;
-    uint64_t delay = (uint64_t)(exchange->retry_ms < 0 ? RESUME_MS : exchange->retry_ms)
-                     << exchange->vain_resumes;
-    if (delay > HF_RETRY_MS_MAX)
-        delay = HF_RETRY_MS_MAX;
+    const uint64_t first = exchange->retry_ms < 0 ? RESUME_MS : (uint64_t)exchange->retry_ms;
+    const uint64_t delay = hf_doubled_ms(first, exchange->vain_resumes, HF_RETRY_MS_MAX);
     hf_timer_set(&engine->timers, &exchange->timer, engine->now_ms + delay);
 }
 

@@ -8,6 +8,7 @@
 #include "core/remote/session.h"
 #include <stdio.h>
 #include "core/call/answer.h"
+#include "core/machine/backoff.h"
 #include "core/machine/evidence.h"
 #include "core/outbox.h"
 #include "core/remote/exchange.h"
@@ -152,10 +153,7 @@ static void listen_later(struct hf_runtime *runtime, const struct hf_remote_exch
         (before->has_progressed || engine->now_ms - before->opened_ms >= LISTEN_MS_MAX);
     if (was_of_use)
         remote->listen_failures = 0;
-    const unsigned doublings = remote->listen_failures < 5 ? remote->listen_failures : 5;
-    uint64_t delay = (uint64_t)LISTEN_MS << doublings;
-    if (delay > LISTEN_MS_MAX)
-        delay = LISTEN_MS_MAX;
+    uint64_t delay = hf_doubled_ms(LISTEN_MS, remote->listen_failures, LISTEN_MS_MAX);
     if (remote->listen_failures == 0 && before->retry_ms >= 0)
         delay = (uint64_t)before->retry_ms;
     remote->listen_failures++;

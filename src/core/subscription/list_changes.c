@@ -25,7 +25,7 @@ static void hear(struct hf_audience *audience, const struct hf_server *server)
             if (server->news[news][part] > audience->news[news][part])
                 audience->news[news][part] = server->news[news][part];
     audience->hides |=
-        server->rules.allow || server->rules.deny || (policy && (policy->allow || policy->deny));
+        hf_filter_is_set(&server->rules.names) || (policy && hf_filter_is_set(&policy->names));
     audience->next_to_tell = audience->members.next;
     if (!hf_linked(&audience->mark))
         hf_list_push(&audience->engine->audiences_to_tell, &audience->mark);

@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
+#include "core/machine/backoff.h"
 #include "core/outbox.h"
 #include "core/server/handshake.h"
 #include "core/server/listing.h"
@@ -207,11 +208,8 @@ static void listen_again_later(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
     struct hf_upstream *upstream = &runtime->upstream;
-    const unsigned doublings = upstream->failures < 5 ? upstream->failures : 5;
-    const uint64_t delay = (uint64_t)AGAIN_MS << doublings;
-    upstream->failures++;
-    hf_timer_set(&engine->timers, &upstream->timer,
-                 engine->now_ms + (delay < AGAIN_MS_MAX ? delay : AGAIN_MS_MAX));
+    const uint64_t delay = hf_doubled_ms(AGAIN_MS, upstream->failures++, AGAIN_MS_MAX);
+    hf_timer_set(&engine->timers, &upstream->timer, engine->now_ms + delay);
 }
 
 static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
