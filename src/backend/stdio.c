@@ -17,9 +17,9 @@ enum {
     READS_A_TURN = 16, /* then other descriptors have their turn */
     SPANS_A_WRITE = 256,
     STDERR_LINE_MAX = 4096,
-    /* A server that was silent this long is looked at before it is written to. The look costs as
-     * much as the write: a server that owes us an answer is most likely at work, and is looked at
-     * less often. */
+    /* A server that was silent this long is looked at before it is written to. One that owes us an
+     * answer is most likely at work, and is looked at less often: where the look has to read /proc
+     * it costs as much as the write. */
     IDLE_US = 50,
     AT_WORK_US = 1000,
 };
@@ -35,7 +35,7 @@ struct hf_child {
     hf_on_stderr on_stderr;
     void *context;
     bool is_frozen;
-    int fate;              /* see io/fate.h; -1: the server's fate cannot be looked at */
+    struct hf_fate fate;
     int64_t last_alive_us; /* the last time bytes moved either way */
 };
 
@@ -212,14 +212,12 @@ static void write_if_it_lives(struct hf_child *child)
 {
     const int patience_us = hf_runtime_is_owed(child->runtime) ? AT_WORK_US : IDLE_US;
     const bool was_idle = clock_us() >= child->last_alive_us + patience_us;
-    const enum hf_fate fate =
-        was_idle && child->fate >= 0 && child->in_watch ? hf_fate_look(child->fate) : HF_FATE_NONE;
-    if (fate == HF_FATE_DYING)
-        hf_proc_wake(child->proc); /* or the guard could not report the exit */
-    if (fate == HF_FATE_NONE)
+    if (!was_idle || !child->in_watch || !hf_fate_is_dying(&child->fate)) {
         write_out(child);
-    else
-        hf_watch_set(child->in_watch, fate == HF_FATE_STOPPING ? HF_WRITABLE : 0);
+        return;
+    }
+    hf_proc_wake(child->proc); /* or the guard could not report the exit */
+    hf_watch_set(child->in_watch, 0);
 }
 
 static void flush_child(struct hf_flush *flush)
@@ -319,8 +317,7 @@ static void release(struct hf_backend *backend)
     hf_stream_close(child->out);
     hf_stream_close(child->err);
     hf_proc_free(child->proc);
-    if (child->fate >= 0)
-        (void)close(child->fate);
+    hf_fate_close(&child->fate);
     hf_lines_done(&child->out_lines);
     hf_lines_done(&child->err_lines);
     child->in = child->out = child->err = NULL;
@@ -336,7 +333,7 @@ void hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
     child->runtime = runtime;
     child->on_stderr = on_stderr;
     child->context = context;
-    child->fate = -1;
+    child->fate = HF_FATE_NONE;
     child->backend.flush.flush = flush_child;
     child->backend.perform = perform;
     child->backend.release = release;
