@@ -120,6 +120,8 @@ HF_API int hf_fd(const struct hf *hf);
 HF_API int hf_timeout_ms(struct hf *hf); /* -1: no need to wake up by time */
 HF_API void hf_step(struct hf *hf);
 HF_API void hf_run(struct hf *hf); /* steps until stopped */
+/* For whoever looks for long turns: from here on the CPU time of each turn is in /metrics. */
+HF_API void hf_measure_turns(struct hf *hf);
 /* For a program: the first such signal is hf_stop, the second ends hf_run at once. */
 HF_API bool hf_stop_on_signal(struct hf *hf, int signum);
 

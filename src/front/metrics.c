@@ -206,6 +206,27 @@ static void add_process(struct hf_buf *out, const struct hf_engine_status *engin
             http->replay_bytes);
 }
 
+static void add_turns(struct hf_buf *out, const struct hf_turn_times *turns)
+{
+    uint64_t sum = 0;
+    begin(out, "loop_turn_cpu_seconds", "histogram", "CPU time of one turn of the event loop.");
+    for (unsigned i = 0; i <= HF_TURN_BOUNDS; i++) {
+        char bound[32] = "+Inf";
+        if (i < HF_TURN_BOUNDS)
+            (void)snprintf(bound, sizeof bound, "%g", hf_turn_bounds_us[i] / 1e6);
+        sum += turns->buckets[i];
+        hf_buf_printf(out, "holdfast_loop_turn_cpu_seconds_bucket{le=\"%s\"} %llu\n", bound,
+                      (unsigned long long)sum);
+    }
+    hf_buf_printf(out,
+                  "holdfast_loop_turn_cpu_seconds_sum %.6f\nholdfast_loop_turn_cpu_seconds_count "
+                  "%llu\n",
+                  (double)turns->sum_ns / 1e9, (unsigned long long)sum);
+    begin(out, "loop_turn_cpu_seconds_max", "gauge", "CPU time of the longest turn.");
+    hf_buf_printf(out, "holdfast_loop_turn_cpu_seconds_max %.6f\n",
+                  (double)turns->longest_ns / 1e9);
+}
+
 static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusals)
 {
     begin(out, "turned_away_total", "counter", "HTTP requests that might not come in, by reason.");
@@ -244,4 +265,6 @@ void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
     add_process(out, engine, http);
     add_turned_away(out, http->refusals);
     add_refusals(out, http->tallies);
+    if (http->turns)
+        add_turns(out, http->turns);
 }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "core/status.h"
 #include "front/refusals.h"
+#include "io/turn_times.h"
 
 /* Limits of the HTTP front, of which each party has a share. */
 enum hf_front_limit {
@@ -34,6 +35,7 @@ struct hf_http_status {
     uint64_t replay_bytes; /* of events kept for clients that come back */
     const struct hf_tallies *tallies;
     const struct hf_refusals *refusals;
+    const struct hf_turn_times *turns; /* NULL: they are not measured */
 };
 
 void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,

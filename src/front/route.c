@@ -75,6 +75,7 @@ static void say_metrics(struct hf_http_front *front, const struct hf_caller *cal
         .replay_bytes = front->kept_bytes.used,
         .tallies = &front->tallies,
         .refusals = &front->refusals,
+        .turns = hf_loop_turn_times(front->shell->loop),
     };
     struct hf_engine_status engine;
     struct hf_buf out;

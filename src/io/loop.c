@@ -51,6 +51,8 @@ struct hf_loop {
     void *clock_context;
     struct hf_timers alarms;
     struct hook on_turn;
+    bool measures_turns;
+    struct hf_turn_times turn_times;
     struct hf_signals *signals; /* NULL: never wanted one */
     struct hf_link live, always_ready, freed, signal_watches, guests;
 };
@@ -385,6 +387,19 @@ void hf_loop_step(struct hf_loop *loop, bool block)
     free_watches(&loop->freed);
     loop->in_turn = false;
     loop->is_now_fixed = false;
+    if (loop->measures_turns)
+        hf_turn_times_turned(&loop->turn_times);
+}
+
+void hf_loop_measure_turns(struct hf_loop *loop)
+{
+    hf_turn_times_begin(&loop->turn_times);
+    loop->measures_turns = true;
+}
+
+const struct hf_turn_times *hf_loop_turn_times(const struct hf_loop *loop)
+{
+    return loop->measures_turns ? &loop->turn_times : NULL;
 }
 
 void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context)

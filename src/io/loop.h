@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/now.h"
 #include "base/timers.h"
+#include "io/turn_times.h"
 
 struct hf_loop;
 struct hf_watch;
@@ -62,6 +63,10 @@ void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms);
 
 /* The end of every turn, whatever happened in it: the place to write what the turn collected. */
 void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);
+
+/* From here on the CPU time of each turn is counted; see turn_times.h. */
+void hf_loop_measure_turns(struct hf_loop *loop);
+const struct hf_turn_times *hf_loop_turn_times(const struct hf_loop *loop); /* NULL: not measured */
 
 /* Takes over the disposition of `signum` for the whole process: for a program, never for a library.
  * Signals that came several times before a turn are told once. False: errno says why. */

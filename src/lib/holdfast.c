@@ -403,6 +403,11 @@ void hf_run(struct hf *hf)
         hf_loop_step(hf->shell.loop, true);
 }
 
+void hf_measure_turns(struct hf *hf)
+{
+    hf_loop_measure_turns(hf->shell.loop);
+}
+
 static void on_stop_signal(void *context)
 {
     struct hf *hf = context;

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +138,8 @@ int serve_http(const struct line *line, const char *who,
         return EXIT_FAILED;
     struct serving serving = { .config = line->config, .hf = reload.hf };
     watch_signals(&reload, true); /* before somebody hears that we listen and sends one */
+    if (getenv("HOLDFAST_MEASURE_TURNS"))
+        hf_measure_turns(reload.hf);
     const bool serves = hf_serve_http(reload.hf, line->config, serving.url, error);
     if (serves) {
         on_listening(&serving);

@@ -564,3 +564,20 @@ TEST(a_guest_is_told_when_the_loop_goes_and_only_then)
     hf_loop_free(loop);
     CHECK(stays.told == 1 && leaves.told == 0);
 }
+
+TEST(every_turn_is_counted_from_the_moment_on_in_which_that_is_asked_for)
+{
+    struct hf_loop *loop = hf_loop_new();
+    hf_loop_step(loop, false);
+    CHECK(!hf_loop_turn_times(loop));
+    hf_loop_measure_turns(loop);
+    for (int i = 0; i < 3; i++)
+        hf_loop_step(loop, false);
+    const struct hf_turn_times *times = hf_loop_turn_times(loop);
+    uint64_t count = 0;
+    for (unsigned i = 0; i <= HF_TURN_BOUNDS; i++)
+        count += times->buckets[i];
+    CHECK_EQ(count, 3);
+    CHECK(times->longest_ns > 0 && times->longest_ns <= times->sum_ns);
+    hf_loop_free(loop);
+}

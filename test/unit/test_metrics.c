@@ -4,6 +4,7 @@
 #include "test.h"
 
 static struct hf_stats stats, unaddressed;
+static struct hf_turn_times *turns;
 
 static const char *text_of(struct hf_server_entry *servers, size_t count)
 {
@@ -22,7 +23,8 @@ static const char *text_of(struct hf_server_entry *servers, size_t count)
                                          .streams = 3,
                                          .replay_bytes = 4,
                                          .tallies = &tallies,
-                                         .refusals = &turned_away };
+                                         .refusals = &turned_away,
+                                         .turns = turns };
     struct hf_buf out;
     hf_buf_init(&out, sizeof text);
     hf_metrics_write(&out, &engine, &http);
@@ -101,4 +103,24 @@ TEST(refusals_are_told_by_token_and_limit_and_only_those_that_happened)
     CHECK(has_line(text, "holdfast_turned_away_total{reason=\"wrong_token\"} 6"));
     CHECK(has_line(text, "holdfast_turned_away_total{reason=\"host\"} 0"));
     CHECK(!strstr(text, "limit=\"bytes\"") && !strstr(text, "token=\"\""));
+}
+
+TEST(turns_of_the_loop_are_told_only_if_they_are_measured)
+{
+    struct hf_turn_times times = { .sum_ns = 0 };
+    CHECK(!strstr(text_of(NULL, 0), "loop_turn"));
+    hf_turn_times_add(&times, 400000);
+    hf_turn_times_add(&times, 5000000);
+    hf_turn_times_add(&times, 5000001);
+    hf_turn_times_add(&times, 250000000);
+    turns = &times;
+    const char *text = text_of(NULL, 0);
+    turns = NULL;
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.0005\"} 1"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.005\"} 2"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.01\"} 3"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"+Inf\"} 4"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_count 4"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_sum 0.260400"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_max 0.250000"));
 }
