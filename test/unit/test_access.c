@@ -47,7 +47,7 @@ static void check_hosts(const char *url, char *const *hosts, const struct host_r
 }
 TEST(a_host_that_was_ours_before_is_judged_anew_with_an_origin_or_when_we_listen_elsewhere)
 {
-    struct hf_access *access = door("http://127.0.0.1:7332", none, none);
+    struct hf_access *access = new_access("http://127.0.0.1:7332", none, none);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(place(access, "localhost:7332", NULL), HF_ADMITTED);
         CHECK_EQ(place(access, "localhost:7332", "http://evil.example"), HF_BAD_ORIGIN);
