@@ -53,7 +53,8 @@ HF_API bool hf_config_read_file(struct hf_config *config, const char *path,
  * the command starts, so that `npx -y @scope/server-foo` is a server-foo. */
 HF_API bool hf_config_command(struct hf_config *config, const char *name, char *const *argv,
                               char error[HF_ERROR_SIZE]);
-/* A remote server by its http or https URL. `name` NULL: the server is named after its host. */
+/* A remote server by its http or https URL. `name` NULL: the server is named after its host. What
+ * can be no URL is the problem of that server (hf_config_server_problem). */
 HF_API bool hf_config_url(struct hf_config *config, const char *name, const char *url,
                           char error[HF_ERROR_SIZE]);
 /* An option by its command line name, "wait-ms"; before or after the servers are added. */
@@ -138,9 +139,13 @@ HF_API struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on
 HF_API void hf_client_send(struct hf_client *client, const char *message, size_t length);
 HF_API void hf_client_close(struct hf_client *client);
 
-/* One client that sends and reads lines on two descriptors. When it has gone, holdfast stops. */
+/* One client that sends and reads lines on two descriptors. When it has gone, holdfast stops. If the
+ * very first start of its one `server` fails for good (no such command, cwd or URL) and nothing is
+ * known of that server, the client is told so in every answer, the log too, and holdfast stops. */
 HF_API bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
                            char error[HF_ERROR_SIZE]);
+/* Whether that happened. */
+HF_API bool hf_has_failed(const struct hf *hf);
 
 /* Serves clients of Streamable HTTP at /mcp and /mcp/NAME, and of HTTP+SSE at /sse and /sse/NAME.
  * The config says where to listen and which clients are admitted. `url` gets what it listens on:

@@ -535,5 +535,6 @@ void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
     if (distant->peer)
         hf_runtime_started(runtime, 0, hf_shell_time(shell));
     else
-        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
+        hf_runtime_not_started(runtime, &(struct hf_start_failure) { .why = err.text },
+                               hf_shell_time(shell));
 }

@@ -57,12 +57,14 @@ static void on_started(void *context, pid_t pid)
     hf_shell_pump(child->shell);
 }
 
-static void on_exec_failed(void *context, int error, const char *what)
+static void on_exec_failed(void *context, enum hf_start_step step, int error)
 {
     struct hf_child *child = context;
-    char why[200];
-    (void)snprintf(why, sizeof why, "%s: %s", what, strerror(error));
-    hf_runtime_not_started(child->runtime, why, hf_shell_time(child->shell));
+    struct hf_start_failure failure = { .step = step, .error = error };
+    struct hf_err err;
+    hf_config_explain(hf_server_shell(hf_runtime_server(child->runtime)), &failure, &err);
+    failure.why = err.text;
+    hf_runtime_not_started(child->runtime, &failure, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
 }
 
@@ -349,7 +351,8 @@ void hf_child_start(struct hf_shell *shell, struct hf_runtime *runtime,
     if (child->proc)
         watch_all(child);
     else
-        hf_runtime_not_started(runtime, err.text, hf_shell_time(shell));
+        hf_runtime_not_started(runtime, &(struct hf_start_failure) { .why = err.text },
+                               hf_shell_time(shell));
     hf_env_free(env);
     hf_free(argv);
 }

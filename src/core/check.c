@@ -243,8 +243,8 @@ static void check_slot_state(struct check *c, const struct hf_slot *slot)
     if (stands)
         broken(c, 10, "%s, and nothing is going to happen", hf_slot_state_name(state));
     if (state == HF_SLOT_PERMANENTLY_FAILED && server->settings.reconnect.probe_ms &&
-        (!server->problem || server->problem_may_pass) && !has_attempt && !slot->due.at_ms &&
-        !server->was_changed)
+        (!server->problem || server->problem_may_pass) && !server->cannot_start && !has_attempt &&
+        !slot->due.at_ms && !server->was_changed)
         broken(c, 10, "given up, and no probe will come");
     const bool is_off = state == HF_SLOT_DISABLED || state == HF_SLOT_DISABLING;
     if (is_off && (has_attempt || slot->due.at_ms))

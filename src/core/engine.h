@@ -20,6 +20,7 @@
 #include "core/machine/seal.h"
 #include "core/settings.h"
 #include "core/machine/slot.h"
+#include "core/machine/start.h"
 #include "core/machine/stats.h"
 #include "wire/json.h"
 
@@ -206,7 +207,8 @@ uint64_t hf_runtime_generation(const struct hf_runtime *runtime);
 enum hf_runtime_state hf_runtime_state(const struct hf_runtime *runtime);
 
 void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now);
-void hf_runtime_not_started(struct hf_runtime *runtime, const char *why, struct hf_now now);
+void hf_runtime_not_started(struct hf_runtime *runtime, const struct hf_start_failure *failure,
+                            struct hf_now now);
 void hf_runtime_line(struct hf_runtime *runtime, struct hf_span line, struct hf_now now);
 void hf_runtime_line_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim,
                                struct hf_now now);
@@ -352,6 +354,14 @@ bool hf_session_is_settled(const struct hf_session *session); /* finished, and a
  * answered, and cancelled at its server if it was sent. */
 void hf_session_give_up(struct hf_session *session, struct hf_now now);
 void hf_session_close(struct hf_session *session, struct hf_now now); /* the client is gone */
+
+/* For `holdfast run`: whether the very first start of the client's own server has yet to succeed or
+ * fail; whether it failed for good, so that every request of the client gets that as its answer;
+ * and whether its initialize has got it. A client that asks for server/discover first may still
+ * take a failure for an older server, and go on with initialize. */
+bool hf_session_awaits_start(const struct hf_session *session);
+bool hf_session_cannot_be_served(const struct hf_session *session);
+bool hf_session_was_turned_away(const struct hf_session *session);
 
 /* Waiting calls are answered now, dispatched calls have drainMs; then every server is removed. */
 void hf_engine_stop(struct hf_engine *engine, struct hf_now now);

@@ -12,6 +12,8 @@ enum {
     READ_SIZE = 64 * 1024,
     PAUSE_AT = 1024 * 1024, /* bytes of unwritten answers at which reading pauses */
     KEEP = 64 * 1024,
+    LAST_READS = 16,
+    PATIENCE_MS = 10000, /* how long a client may take to ask something */
 };
 
 struct hf_stdio_front {
@@ -25,6 +27,10 @@ struct hf_stdio_front {
     void (*on_finished)(void *context);
     void *context;
     bool is_at_end, is_finished;
+    bool has_failed;  /* the client's own server cannot be started */
+    bool is_patient;  /* waits for what would tell how it ends, until `patience` */
+    bool is_terminal; /* whoever sits there reads the log, and types no requests */
+    struct hf_alarm patience;
     struct hf_origin origin; /* of every message of this client */
     char who[PATH_MAX + 32];
 };
@@ -148,27 +154,75 @@ static void take_lines(struct hf_stdio_front *front)
     }
 }
 
-static void on_readable(void *context, unsigned events)
+static void end_input(struct hf_stdio_front *front)
 {
-    struct hf_stdio_front *front = context;
-    size_t room, got = 0;
-    (void)events;
-    char *into = hf_lines_room(&front->lines, READ_SIZE, &room);
-    const enum hf_io result = hf_channel_read(&front->channel, into, room, &got);
-    if (result == HF_IO_AGAIN)
-        return;
-    if (result == HF_IO_DONE) {
-        hf_lines_added(&front->lines, got);
-        take_lines(front);
-        return;
-    }
     front->is_at_end = true;
     hf_watch_set(front->in_watch, 0);
     take_lines(front);
     if (front->session)
         hf_session_finish(front->session, hf_shell_time(front->shell));
     hf_shell_pump(front->shell);
+}
+
+/* False: nothing was there to read. */
+static bool read_some(struct hf_stdio_front *front)
+{
+    size_t room, got = 0;
+    char *into = hf_lines_room(&front->lines, READ_SIZE, &room);
+    const enum hf_io result = hf_channel_read(&front->channel, into, room, &got);
+    if (result == HF_IO_DONE) {
+        hf_lines_added(&front->lines, got);
+        take_lines(front);
+    } else if (result != HF_IO_AGAIN) {
+        end_input(front);
+    }
+    return result != HF_IO_AGAIN;
+}
+
+static void on_readable(void *context, unsigned events)
+{
+    struct hf_stdio_front *front = context;
+    (void)events;
+    if (read_some(front) && front->is_at_end)
+        hf_stdio_front_review(front);
+}
+
+/* ---- a server that cannot be started ---- */
+
+static void on_patience_over(void *context)
+{
+    struct hf_stdio_front *front = context;
+    front->is_patient = false;
     hf_stdio_front_review(front);
+}
+
+static void be_patient(struct hf_stdio_front *front)
+{
+    if (!front->patience.timer.at_ms)
+        hf_alarm_set(&front->patience, hf_shell_now(front->shell) + PATIENCE_MS);
+}
+
+/* The client is told in the answer to its initialize; what else it has written by then is answered
+ * too, and nothing is read after that. */
+static void review_failure(struct hf_stdio_front *front)
+{
+    front->has_failed |= hf_session_cannot_be_served(front->session);
+    if (!front->has_failed || front->is_at_end)
+        return;
+    if (!hf_session_was_turned_away(front->session) && front->is_patient && !front->is_terminal) {
+        be_patient(front);
+        return;
+    }
+    for (int i = 0; i < LAST_READS && front->session && !front->is_at_end; i++)
+        if (!read_some(front))
+            break;
+    if (front->session && !front->is_at_end)
+        end_input(front);
+}
+
+bool hf_stdio_front_has_failed(const struct hf_stdio_front *front)
+{
+    return front->has_failed;
 }
 
 bool hf_stdio_front_is_flushed(const struct hf_stdio_front *front)
@@ -178,8 +232,15 @@ bool hf_stdio_front_is_flushed(const struct hf_stdio_front *front)
 
 void hf_stdio_front_review(struct hf_stdio_front *front)
 {
-    if (front->session && front->is_at_end && hf_session_is_settled(front->session) &&
-        hf_buf_len(&front->channel.out) == 0)
+    if (front->is_finished || !front->session)
+        return;
+    review_failure(front);
+    if (!front->session || !front->is_at_end || !hf_session_is_settled(front->session) ||
+        hf_buf_len(&front->channel.out) > 0)
+        return;
+    if (front->is_patient && hf_session_awaits_start(front->session))
+        be_patient(front); /* whoever asked for nothing still learns that nothing could start */
+    else
         finish(front);
 }
 
@@ -206,6 +267,9 @@ struct hf_stdio_front *hf_stdio_front_new(struct hf_shell *shell, struct hf_serv
     hf_lines_init(&front->lines, limits->max_message_bytes);
     front->sink.send = send_message;
     find_who(front);
+    hf_alarm_init(&front->patience, shell->loop, on_patience_over, front);
+    front->is_patient = true;
+    front->is_terminal = isatty(in_fd) == 1;
     front->session = hf_session_open(shell->engine, only, &front->sink, hf_shell_time(shell));
     front->in_watch = hf_watch_new(shell->loop, hf_stream_fd(in), on_readable, front);
     front->out_watch = hf_watch_new(shell->loop, hf_stream_fd(out), on_writable, front);
@@ -221,6 +285,7 @@ void hf_stdio_front_free(struct hf_stdio_front *front)
     if (front->session)
         hf_session_close(front->session, hf_shell_time(front->shell));
     hf_unlink(&front->flush.link);
+    hf_alarm_set(&front->patience, 0);
     hf_watch_free(front->in_watch);
     hf_watch_free(front->out_watch);
     hf_channel_close(&front->channel);

@@ -211,11 +211,10 @@ static void on_started(struct hf_proc *proc, const struct hf_guard_report *repor
 
 static void on_exec_failed(struct hf_proc *proc, const struct hf_guard_report *report)
 {
-    static const char *const what[] = {
-        [HF_GUARD_AT_FORK] = "fork", [HF_GUARD_AT_CHDIR] = "chdir", [HF_GUARD_AT_EXEC] = "exec"
-    };
-    const bool is_known = report->stage < sizeof what / sizeof *what && what[report->stage];
-    EMIT(proc, exec_failed, proc->context, report->value, is_known ? what[report->stage] : "start");
+    const enum hf_start_step step = report->stage == HF_GUARD_AT_CHDIR  ? HF_START_ENTER
+                                    : report->stage == HF_GUARD_AT_EXEC ? HF_START_EXECUTE
+                                                                        : HF_START_PREPARE;
+    EMIT(proc, exec_failed, proc->context, step, report->value);
 }
 
 static void on_exit_status(struct hf_proc *proc, const struct hf_guard_report *report)

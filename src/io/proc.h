@@ -25,6 +25,7 @@
 
 #include <sys/types.h>
 #include "base/err.h"
+#include "core/machine/start.h"
 #include "io/loop.h"
 
 struct hf_proc;
@@ -38,7 +39,7 @@ struct hf_proc_spec {
 
 struct hf_proc_events { /* each may be NULL; hf_proc_free() may be called in any of them */
     void (*started)(void *context, pid_t pid);
-    void (*exec_failed)(void *context, int error, const char *what); /* "exec", "chdir", "fork" */
+    void (*exec_failed)(void *context, enum hf_start_step step, int error);
     void (*exited)(void *context, int wait_status);
     void (*all_gone)(void *context);
     void (*close_failed)(void *context, pid_t pid); /* pid 0: it is not known */

@@ -493,6 +493,11 @@ bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
     return hf->front != NULL;
 }
 
+bool hf_has_failed(const struct hf *hf)
+{
+    return hf->front && hf_stdio_front_has_failed(hf->front);
+}
+
 struct hf_shell *hf_library_shell(struct hf *hf)
 {
     return &hf->shell;

@@ -65,7 +65,7 @@ bool hf_library_log_keep(struct hf_library_log *log, const struct hf_config *con
     const int n = snprintf(sentence, sizeof sentence, "this log is also kept in %s", path);
     const struct hf_log_field field = { .key = HF_SPAN("path"), .words = hf_span_of(path) };
     hf_library_log_write(log, &(struct hf_log_entry) {
-                                  .level = HF_LOG_INFO,
+                                  .level = HF_LOG_DEBUG,
                                   .event = HF_SPAN("log_kept"),
                                   .fields = &field,
                                   .field_count = 1,

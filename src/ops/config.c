@@ -171,15 +171,23 @@ bool hf_config_add_command(struct hf_config *config, const char *name, char *con
     return hf_config_override_server(config, server, err);
 }
 
+static void set_url_problem(struct hf_server_config *server, const char *wrong)
+{
+    struct hf_err problem;
+    (void)hf_fail(&problem, "its URL: %s; it looks like https://HOST/PATH",
+                  *server->url ? wrong : "it is empty");
+    server->problem = hf_strdup(problem.text);
+}
+
 bool hf_config_add_url(struct hf_config *config, const char *name, const char *url,
                        struct hf_err *err)
 {
     struct hf_url parts;
-    if (!*url)
-        return hf_fail(err, "there is no URL to reach");
-    if (!hf_check_url(url, err) || !hf_url_read(hf_span_of(url), &parts, err))
-        return false;
-    struct hf_span host = parts.authority.host;
+    struct hf_err wrong;
+    struct hf_span host = HF_SPAN("remote");
+    const bool is_url = hf_check_url(url, &wrong) && hf_url_read(hf_span_of(url), &parts, &wrong);
+    if (is_url)
+        host = parts.authority.host;
     if (host.p[0] == '[')
         host = (struct hf_span) { host.p + 1, host.n - 2 };
 
@@ -188,6 +196,8 @@ bool hf_config_add_url(struct hf_config *config, const char *name, const char *u
     if (good) {
         struct hf_server_config *server = hf_config_add_server(config, own_name);
         server->url = hf_strdup(url);
+        if (!is_url)
+            set_url_problem(server, wrong.text);
         good = hf_config_override_server(config, server, err);
     }
     hf_free(own_name);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/span.h"
+#include "core/machine/start.h"
 #include "core/settings.h"
 
 struct hf_pair {
@@ -123,13 +124,19 @@ int hf_config_option_arity(const char *option);
 HF_MUST_CHECK bool hf_config_add_command(struct hf_config *config, const char *name,
                                          char *const *argv, struct hf_err *err);
 
-/* A remote server: `holdfast bridge URL`. Without a name it gets the URL's host. */
+/* A remote server: `holdfast bridge URL`. Without a name it gets the URL's host. What can be no URL
+ * is the server's `problem`: whoever asks for that server is told. */
 HF_MUST_CHECK bool hf_config_add_url(struct hf_config *config, const char *name, const char *url,
                                      struct hf_err *err);
 
 /* Finds what would keep servers from starting (no such command, cwd, CA file) and sets `problem`,
  * marked as one that may pass: a running proxy goes on looking, since a binary may appear later. */
 void hf_config_look(struct hf_config *config);
+
+/* Why a start of this server failed, and what to do. Looks at its command and folder again if the
+ * failure is for good; `failure->why` is not read. */
+void hf_config_explain(const struct hf_server_config *server,
+                       const struct hf_start_failure *failure, struct hf_err *ret_why);
 
 /* Whether `serve` may listen where this says. Others can reach an address that is not of this
  * machine alone, so it needs tokens; a certificate needs its key; both files must be there. */

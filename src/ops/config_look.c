@@ -54,7 +54,7 @@ static bool open_cwd(const char *cwd, int *ret_fd, struct hf_err *err)
     hf_text_shown(hf_span_of(cwd), shown);
     const int fd = open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return hf_fail(err, "there is no directory \"%s\" (cwd)", shown);
+        return hf_fail(err, "there is no directory \"%s\" (cwd): make it, or correct cwd", shown);
     if (fd < 0)
         return hf_fail(err, "the cwd \"%s\": %s", shown, strerror(errno));
     if (faccessat(fd, ".", X_OK, AT_EACCESS) != 0) {
@@ -77,10 +77,22 @@ static bool fail_as_line(const struct hf_server_config *server, struct hf_err *e
     hf_text_shown(whole, shown);
     hf_text_shown((struct hf_span) { whole.p, n }, program);
     hf_text_shown((struct hf_span) { words.p, m }, rest);
+    return hf_fail(
+        err,
+        "there is no program \"%s\": \"command\" is the program alone, and each word "
+        "behind it is an item of \"args\": \"command\": \"%s\", \"args\": [\"%s\"%s]; on a "
+        "command line: %s %s%s, without quotes",
+        shown, program, rest, words.n > m ? ", …" : "", program, rest, words.n > m ? " …" : "");
+}
+
+static bool fail_as_file(const struct stat *st, const char *shown, struct hf_err *err)
+{
+    if (S_ISDIR(st->st_mode))
+        return hf_fail(err, "\"%s\" is a directory: the command is a program in it", shown);
     return hf_fail(err,
-                   "there is no program \"%s\": \"command\" is the program alone, and each word "
-                   "behind it is an item of \"args\": \"command\": \"%s\", \"args\": [\"%s\"%s]",
-                   shown, program, rest, words.n > m ? ", …" : "");
+                   "\"%s\" is not an executable file: chmod +x makes it one, or name the program "
+                   "that runs it first, as in `python3 FILE`",
+                   shown);
 }
 
 static bool find_command(const struct hf_server_config *server, int cwd_fd, char *const *env,
@@ -96,12 +108,17 @@ static bool find_command(const struct hf_server_config *server, int cwd_fd, char
         return fail_as_line(server, err);
     if (!strchr(server->command, '/'))
         return is_on_path(cwd_fd, path_of(env), server->command) ||
-               hf_fail(err, "there is no command \"%s\" on PATH", shown);
+               hf_fail(err,
+                       "there is no command \"%s\" on PATH: install it, or give its whole path "
+                       "(the PATH of a client is often shorter than that of a terminal)",
+                       shown);
     if (is_program(cwd_fd, server->command))
         return true;
-    if (fstatat(cwd_fd, server->command, &st, 0) != 0)
-        return hf_fail(err, "the command \"%s\": %s", shown, strerror(errno));
-    return hf_fail(err, "the command \"%s\" is not an executable file", shown);
+    if (fstatat(cwd_fd, server->command, &st, 0) == 0)
+        return fail_as_file(&st, shown, err);
+    return errno == ENOENT || errno == ENOTDIR
+               ? hf_fail(err, "there is no file \"%s\": correct the path of the command", shown)
+               : hf_fail(err, "the command \"%s\": %s", shown, strerror(errno));
 }
 
 static bool is_file(const char *path, const char *what, struct hf_err *err)
@@ -127,6 +144,34 @@ static bool look(const struct hf_server_config *server, struct hf_err *err)
     if (cwd_fd != AT_FDCWD)
         close(cwd_fd);
     return good;
+}
+
+/* The program is there and may be executed, and the system did not. */
+static void explain_program(const struct hf_server_config *server, int error, struct hf_err *ret)
+{
+    char shown[HF_SHOWN_MAX];
+    hf_text_shown(hf_span_of(server->command), shown);
+    if (error == ENOENT)
+        (void)hf_fail(ret,
+                      "\"%s\" is there, but not what has to run it: install the interpreter that "
+                      "its first line (#!) names, or correct that line; a binary may be built for "
+                      "another system",
+                      shown);
+    else
+        (void)hf_fail(ret, "\"%s\" cannot be executed: %s", shown, strerror(error));
+}
+
+void hf_config_explain(const struct hf_server_config *server,
+                       const struct hf_start_failure *failure, struct hf_err *ret_why)
+{
+    if (hf_start_failed_for_good(failure) && !look(server, ret_why))
+        return;
+    if (failure->step == HF_START_EXECUTE)
+        explain_program(server, failure->error, ret_why);
+    else
+        (void)hf_fail(ret_why, "%s: %s",
+                      failure->step == HF_START_ENTER ? "its cwd cannot be entered" : "no process",
+                      strerror(failure->error));
 }
 
 void hf_config_look(struct hf_config *config)

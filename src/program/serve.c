@@ -73,7 +73,9 @@ int serve_stdio(const struct line *line, const char *server, const char *who)
     const bool serves = hf_serve_stdio(reload.hf, server, STDIN_FILENO, STDOUT_FILENO, error);
     if (serves)
         hf_run(reload.hf);
-    return stop(reload.hf, who, serves, error);
+    const bool has_failed = hf_has_failed(reload.hf); /* and said so in the log */
+    const int code = stop(reload.hf, who, serves, error);
+    return has_failed ? EXIT_FAILED : code;
 }
 
 static long clock_ms(void)

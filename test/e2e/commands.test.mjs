@@ -133,7 +133,7 @@ test('serve_says_which_servers_are_down_and_why', async (t) => {
   await until(() => /unset: .*\n/.test(gateway.stdout), () => `all it has to say: ${gateway.stdout}`);
   const [, said] = gateway.stdout.split('\nnot connected:\n');
   assert.equal(said.split('\n').length, 4, said);
-  assert.match(said, /^ {2}gone: (given up|down, and tried again): .*\/no\/such\/thing.*No such file/m);
+  assert.match(said, /^ {2}gone: (given up|down, and tried again): there is no file "\/no\/such\/thing"/m);
   assert.match(said, /^ {2}dies: down, and tried again: (exited with status 3|closed its stdout); its last words: no key\\x1b\[2J$/m);
   assert.match(said, /^ {2}unset: given up: .*NOT_SET/m);
   await gateway.finish();
@@ -173,7 +173,7 @@ test('bridge_names_a_server_that_is_not_there_by_its_host', async (t) => {
 
 test('bridge_says_what_is_wrong_with_its_command_line', async () => {
   const rows = [
-    [[], /which server\? holdfast bridge URL/], [['ftp://x'], /http:\/\/ or https:\/\/ only/], [['x.test'], /begins with a scheme/],
+    [[], /which server\? holdfast bridge URL/],
     [['http://x', 'http://y'], /what is meant by http:\/\/y/], [['-c', 'f', 'http://x'], /takes no -c FILE/],
     [['http://x', '--header', 'x'], /a header looks like "Name: value"/], [['http://x', '--header', 'Accept: x'], /holdfast's own to set/],
     [['http://x', '--header', 'K: ${NOT_SET}'], /the variable NOT_SET is not set/], [['http://x', '--', 'true'], /which server/],
@@ -276,7 +276,7 @@ test('run_keeps_its_log_in_the_state_directory_whatever_stderr_shows', async (t)
   const file = path.join(dir, 'run-effects.log');
   assert.deepEqual([mode(dir), mode(file), fs.readdirSync(dir)], ['700', '600', ['run-effects.log']]);
   const kept = fs.readFileSync(file, 'utf8');
-  assert.match(kept, new RegExp(`^\\[${hf.pid}\\] \\S+Z info this log is also kept in ${file}\n`));
+  assert.match(kept, new RegExp(`^\\[${hf.pid}\\] \\S+Z info server=`));
   assert.match(kept, /server=effects generation=1 connected tools=/);
 });
 

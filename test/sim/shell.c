@@ -4,6 +4,7 @@
  * It keeps the order of the real one (lib/holdfast.c, backend/): effects in the order they were
  * made, writes at the end of a turn, a line at a time, and no pump inside a pump. The clock
  * stands while anything can be delivered: a loop that reads late would blame the server. */
+#include <errno.h>
 #include <inttypes.h>
 #include "sim.h"
 
@@ -106,7 +107,11 @@ static void deliver_news(struct sim *sim, struct child *child)
     shell_begin(sim, runtime);
     switch (news) {
     case NEWS_STARTED: hf_runtime_started(runtime, (long)child->serial, at(sim->now_ms)); break;
-    case NEWS_NO_EXEC: hf_runtime_not_started(runtime, "no such file", at(sim->now_ms)); break;
+    case NEWS_NO_EXEC: {
+        const struct hf_start_failure failure = { HF_START_EXECUTE, ENOENT, "no such file" };
+        hf_runtime_not_started(runtime, &failure, at(sim->now_ms));
+        break;
+    }
     case NEWS_EXITED:
         modern_before_exit(sim, child);
         hf_runtime_exited(runtime, child->wait_status, at(sim->now_ms));

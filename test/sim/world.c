@@ -2,6 +2,7 @@
  *
  * A message in a child's stdin is a segment of a stream of bytes. Who read which byte is recorded
  * here, and it is this record that answers are judged by. */
+#include <errno.h>
 #include <signal.h>
 #include "sim.h"
 
@@ -56,7 +57,8 @@ static void open_wire(struct sim *sim, struct child *child)
     }
     sim->failed_at_once = true;
     fault(sim, NULL, FAULT_NO_CLIENT);
-    hf_runtime_not_started(child->runtime, "libcurl cannot be loaded", at(sim->now_ms));
+    const struct hf_start_failure failure = { .why = "libcurl cannot be loaded" };
+    hf_runtime_not_started(child->runtime, &failure, at(sim->now_ms));
 }
 
 struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
@@ -84,7 +86,8 @@ struct child *child_spawn(struct sim *sim, struct hf_runtime *runtime)
         child->life = DEAD;
         child->wake_ms = UINT64_MAX;
         sim->failed_at_once = true;
-        hf_runtime_not_started(runtime, "out of processes", at(sim->now_ms));
+        const struct hf_start_failure failure = { .error = EAGAIN, .why = "out of processes" };
+        hf_runtime_not_started(runtime, &failure, at(sim->now_ms));
     }
     return child;
 }

@@ -1,6 +1,7 @@
 /* engine_fixture.c - see engine_fixture.h. */
 #include "engine_fixture.h"
 #include "core/check.h"
+#include <errno.h>
 #include <stdarg.h>
 #include "engine_http.h"
 
@@ -219,6 +220,12 @@ static void report_tree(struct child *c)
     hf_runtime_tree_gone(c->runtime, at(c->world->now_ms));
 }
 
+static void not_started(struct child *c, int error, const char *why)
+{
+    const struct hf_start_failure failure = { HF_START_EXECUTE, error, why };
+    hf_runtime_not_started(c->runtime, &failure, at(c->world->now_ms));
+}
+
 /* One thing that this child does by itself; false: nothing. */
 static bool act(struct child *c)
 {
@@ -227,7 +234,7 @@ static bool act(struct child *c)
         return false;
     if (!c->is_running && !c->has_exited && !m->never_starts) {
         if (m->no_exec)
-            hf_runtime_not_started(c->runtime, "No such file or directory", at(c->world->now_ms));
+            not_started(c, m->exec_error ? m->exec_error : ENOENT, "No such file or directory");
         else
             child_start(c);
         c->has_exited = m->no_exec;
@@ -279,7 +286,7 @@ void child_start(struct child *c)
 void child_fails_to_start(struct child *c, const char *why)
 {
     c->has_exited = true;
-    hf_runtime_not_started(c->runtime, why, at(c->world->now_ms));
+    not_started(c, ENOENT, why);
     settle(c->world);
 }
 

@@ -49,6 +49,7 @@ struct http_manners {
 
 struct manners {
     bool no_exec;      /* cannot be started */
+    int exec_error;    /* errno of that; 0: ENOENT */
     bool never_starts; /* is neither started nor refused */
     bool mute;         /* starts, and answers nothing by itself */
     bool no_init;      /* answers initialize with an error */

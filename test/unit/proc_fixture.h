@@ -39,7 +39,7 @@ struct world {
     char log[256]; /* the events in their order, a word each */
     pid_t pid, close_failed;
     int status, error;
-    const char *what;
+    enum hf_start_step failed_step;
     bool has_started, has_exited, is_all_gone, is_guard_lost, is_late;
     bool frees_on_exit;
 };
@@ -58,12 +58,12 @@ static inline void on_started(void *context, pid_t pid)
     w->pid = pid;
 }
 
-static inline void on_exec_failed(void *context, int error, const char *what)
+static inline void on_exec_failed(void *context, enum hf_start_step step, int error)
 {
     struct world *w = context;
     note(w, "exec_failed");
     w->error = error;
-    w->what = what;
+    w->failed_step = step;
 }
 
 static inline void free_proc(struct world *w)

@@ -430,10 +430,10 @@ TEST(looking_finds_missing_commands_and_directories)
         NULL,
         "there is no directory \"/tmp/holdfast-look-",
         "/tool\": Not a directory",
-        "is not an executable file",
+        "is a directory: the command is a program in it",
         NULL,
         "url: a URL begins with a scheme",
-        "the command \"/no/such\": No such file or directory",
+        "there is no file \"/no/such\": correct the path",
     };
     struct hf_config *c = config_new();
     struct hf_err err;

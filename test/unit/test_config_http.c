@@ -210,12 +210,29 @@ TEST(a_url_makes_a_server)
         CHECK_STR(err.text, "there are two servers with the name \"other\"");
         hf_config_done(&c);
     }
-    hf_config_init(&c);
-    CHECK(!hf_config_add_url(&c, NULL, "", &err) && is(err.text, "there is no URL to reach"));
-    CHECK(!hf_config_add_url(&c, NULL, "ftp://x", &err) && strstr(err.text, "https:// only"));
-    CHECK(!hf_config_add_url(&c, NULL, "x.test", &err) && strstr(err.text, "begins with a scheme"));
-    CHECK_EQ(c.server_count, 0);
-    hf_config_done(&c);
+}
+
+TEST(what_can_be_no_url_makes_a_server_that_says_what_is_wrong_with_it)
+{
+    static const char *const rows[][2] = {
+        { "", "its URL: it is empty; it looks like https://HOST/PATH" },
+        { "ftp://x", "its URL: a remote server is reached by http:// or https:// only; it looks" },
+        { "x.test", "its URL: a URL begins with a scheme" },
+        { "http://a b", "its URL: a URL has no spaces" },
+        { "http://x:99999/", "its URL: its host must be" },
+        { "https://me:secret@x/", "its URL: a URL with a user name" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hf_config c;
+        struct hf_err err;
+        hf_config_init(&c);
+        REQUIRE(hf_config_add_url(&c, i ? NULL : "named", rows[i][0], &err));
+        CHECK_STR(c.servers[0].name, i ? "remote" : "named");
+        REQUIRE(c.servers[0].problem);
+        CHECK(strncmp(c.servers[0].problem, rows[i][1], strlen(rows[i][1])) == 0);
+        CHECK(!c.servers[0].problem_may_pass && !strstr(c.servers[0].problem, "secret"));
+        hf_config_done(&c);
+    }
 }
 
 /* ---- every sentence of refusal ---- */

@@ -2,6 +2,7 @@
  * test_engine_lists.c - initialize and the lists: what is held until something is known, what is
  * kept when a refresh fails, and when clients hear of a change (DESIGN 8 and 9).
  */
+#include <errno.h>
 #include "engine_fixture.h"
 
 #define CHANGED     "notifications/tools/list_changed"
@@ -400,17 +401,83 @@ TEST(initialize_of_run_waits_list_wait_ms_and_then_answers_for_the_server)
     CHECK(span_has(result, "\"name\":\"holdfast\"") && span_has(result, "\"prompts\":{"));
 }
 
-TEST(run_with_a_command_that_cannot_start_stays_up_and_says_why)
+/* Is the server of `run` given up on, after its first start failed with this errno? */
+static bool ends_run(int error)
 {
     struct hf_server *server;
     struct world *w = run_world(&server);
     manners_of(w, server)->no_exec = true;
+    manners_of(w, server)->exec_error = error;
+    struct client *c = open_client(w, server);
     settle(w);
+    const bool ends = hf_session_cannot_be_served(c->session);
+    world_end(w);
+    return ends;
+}
+
+TEST(run_gives_up_at_once_only_where_trying_again_cannot_help)
+{
+    static const struct {
+        int error;
+        bool ends;
+    } rows[] = {
+        { ENOENT, true },  { EACCES, true },  { ENOTDIR, true },  { ENOEXEC, true },
+        { ELOOP, true },   { EINVAL, true },  { E2BIG, true },    { ENAMETOOLONG, true },
+        { EAGAIN, false }, { ENOMEM, false }, { ETXTBSY, false }, { EIO, false },
+        { EMFILE, false }, { ENFILE, false }, { EPERM, false },   { ESTALE, false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CHECK_EQ(ends_run(rows[i].error), rows[i].ends);
+}
+
+TEST(each_request_of_run_is_told_why_its_first_start_failed_for_good)
+{
+    struct hf_server *server;
+    struct world *w = run_world(&server);
+    manners_of(w, server)->no_exec = true;
+    w->by_hand = true;
+    struct client *c = greeted_client(w, server);
+    client_asks(c, 1, "tools/list");
+    client_calls(c, 2, "x");
+    CHECK(answers_to(c, 0) + answers_to(c, 1) + answers_to(c, 2) == 0);
+    CHECK(hf_session_awaits_start(c->session));
+    w->by_hand = false;
+    settle(w);
+    client_asks(c, 3, "prompts/list");
+    client_calls(c, 4, "x");
+    client_asks(c, 5, "ping");
+    for (int id = 0; id < 5; id++) {
+        CHECK_EQ(answers_to(c, id), 1);
+        CHECK_EQ(error_of(c, id), -31004);
+        CHECK(error_says(c, id, "could not start: No such file or directory"));
+    }
+    CHECK(has_result(c, 5) && hf_session_cannot_be_served(c->session));
+    CHECK(!hf_session_awaits_start(c->session) && IS(server, PERMANENTLY_FAILED));
+    advance(w, 3600 * 1000);
+    CHECK_EQ(w->child_count, 1); /* there is no probe either */
+}
+
+TEST(later_failures_of_run_never_end_it)
+{
+    struct hf_server *server;
+    struct world *w = run_world(&server);
+    struct client *c = greeted_client(w, server);
+    settle(w);
+    REQUIRE(has_result(c, 0));
+    manners_of(w, server)->no_exec = true;
+    child_dies(newest_child(w, server));
+    advance(w, 60000);
+    CHECK(!hf_session_cannot_be_served(c->session) && IS(server, RECONNECTING));
+}
+
+TEST(a_start_that_fails_after_run_has_answered_initialize_does_not_end_it)
+{
+    struct hf_server *server;
+    struct world *w = run_world(&server);
+    manners_of(w, server)->never_starts = true;
     struct client *c = greeted_client(w, server);
     advance(w, 10000);
-    CHECK(has_result(c, 0));
-    client_calls(c, 1, "x");
-    advance(w, 45000);
-    CHECK_EQ(error_of(c, 1), -31001);
-    CHECK(error_says(c, 1, "No such file or directory"));
+    REQUIRE(has_result(c, 0)); /* in our own name */
+    child_fails_to_start(newest_child(w, server), "No such file or directory");
+    CHECK(!hf_session_cannot_be_served(c->session) && IS(server, RECONNECTING));
 }

@@ -23,8 +23,8 @@ TEST(a_remote_server_is_named_after_its_host)
     CHECK_STR(hf_config_server_name(config, 0), "mcp.test");
     CHECK_STR(hf_config_server_name(config, 1), "other");
     CHECK(!hf_config_server_name(config, 2) && hf_config_server_count(config) == 2);
-    CHECK(!hf_config_url(config, NULL, "mcp.test", error));
-    CHECK(strstr(error, "a URL begins with a scheme"));
+    CHECK(hf_config_url(config, NULL, "mcp.test", error)); /* the server says that it is none */
+    CHECK(strstr(hf_config_server_problem(config, 2), "a URL begins with a scheme"));
     hf_config_free(config);
 }
 
@@ -79,7 +79,7 @@ TEST(a_check_says_what_it_found_about_every_server_and_the_front)
     CHECK_STR(heard.text,
               "warning: line 1: mcpServers.c.odd: not a key of ours; ignored\n"
               "a: ok\n"
-              "b: cannot start: the command \"/no/such\": No such file or directory\n"
+              "b: cannot start: there is no file \"/no/such\": correct the path of the command\n"
               "c: ok, https://h.test:1\n"
               "d: disabled, https://h.test\n"
               "e: cannot start: the CA file \"/no/ca\": No such file or directory\n"

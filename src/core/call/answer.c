@@ -339,9 +339,14 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_call_retry_after_ms(call);
         add_when(sentence, sizeof sentence, facts.retry_after_ms);
-        hf_note(call->engine, HF_NOTE_INFO, slot->server, facts.generation,
-                "%s evidence=%s reason=\"%s\" method=%s", hf_error_name(error),
-                hf_evidence_name(facts.evidence), reason, call->method->name);
+        hf_note(call->engine, slot->server->cannot_start ? HF_NOTE_DEBUG : HF_NOTE_INFO,
+                slot->server, facts.generation, "%s evidence=%s reason=\"%s\" method=%s",
+                hf_error_name(error), hf_evidence_name(facts.evidence), reason, call->method->name);
+    }
+    const struct hf_server *only = !slot && call->session ? call->session->only : NULL;
+    if (only) {
+        facts.server = hf_span_of(only->name);
+        facts.generation = only->generation;
     }
     hf_error_tidy_sentence(sentence);
     facts.sentence = hf_span_of(sentence);

@@ -127,6 +127,12 @@ struct hf_answer hf_list_answer(struct hf_session *session, bool is_modern, enum
 static void answer_now(struct hf_call *call)
 {
     struct hf_session *session = call->session;
+    char why[HF_WHY_SIZE];
+    if (hf_session_cannot_be_served(session)) {
+        hf_session_turn_away(session, call->method->id, why);
+        hf_call_fail(call, HF_ERROR_PERMANENTLY_FAILED, session->only->reason, "%s", why);
+        return;
+    }
     if (call->method->id == HF_METHOD_INITIALIZE)
         hf_call_answer(call, hf_answer_result(hf_initialize_result(session)));
     else if (call->method->id == HF_METHOD_DISCOVER)

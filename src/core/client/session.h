@@ -14,4 +14,9 @@ static inline bool hf_session_uses(const struct hf_session *session, const struc
            (!session->policy || hf_policy_allows_server(session->policy, server->name));
 }
 
+/* What every request of a client is answered for which hf_session_cannot_be_served. */
+enum { HF_WHY_SIZE = 800 };
+void hf_session_turn_away(struct hf_session *session, enum hf_method_id method,
+                          char ret_sentence[HF_WHY_SIZE]);
+
 #endif

@@ -38,6 +38,15 @@ static void identify(struct hf_incoming *in, const struct hf_origin *origin)
         in->key = key;
 }
 
+/* What was sent before the client knew is answered with the same words. */
+static void refuse_to_serve(const struct hf_incoming *in)
+{
+    struct hf_server *server = in->session->only;
+    char why[HF_WHY_SIZE];
+    hf_session_turn_away(in->session, in->method->id, why);
+    hf_reply_failure(in, server, HF_ERROR_PERMANENTLY_FAILED, server->reason, why);
+}
+
 static void take_request(struct hf_session *session, const struct hf_origin *origin,
                          const struct hf_msg *msg)
 {
@@ -52,6 +61,10 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
     const struct hf_incoming *in = &incoming;
     if (in->is_modern && hf_modern_refuse_wrong(in))
         return;
+    if (hf_session_cannot_be_served(session) && in->method->id != HF_METHOD_PING) {
+        refuse_to_serve(in);
+        return;
+    }
     if (in->method->id == HF_METHOD_INITIALIZE) {
         if (hf_request_refuses_to_keep(in, msg->params.n))
             return;

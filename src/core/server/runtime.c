@@ -393,15 +393,32 @@ void hf_runtime_tree_gone(struct hf_runtime *runtime, struct hf_now now)
                      now.mono_ms + runtime->server->settings.eof_ms);
 }
 
-void hf_runtime_not_started(struct hf_runtime *runtime, const char *why, struct hf_now now)
+/* Only before anything is known of the server and its client was told anything: what was there once
+ * may come back. */
+static bool is_very_first_start(const struct hf_slot *slot)
+{
+    const struct hf_server *server = slot->server;
+    if (!server->is_clients_own || server->attempts > 1 || server->greeting)
+        return false;
+    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
+        if (server->parts[part])
+            return false;
+    return !slot->owner || !slot->owner->was_greeted_blind;
+}
+
+void hf_runtime_not_started(struct hf_runtime *runtime, const struct hf_start_failure *failure,
+                            struct hf_now now)
 {
     struct hf_engine *engine = runtime->server->engine;
     hf_set_now(engine, now);
     struct hf_slot *slot = runtime->slot;
     const bool was_attempt = runtime == slot->attempt;
-    hf_server_reason(runtime->server, "could not start: %s", why);
-    if (was_attempt)
+    hf_server_reason(runtime->server, "could not start: %s", failure->why);
+    if (was_attempt) {
         slot->attempt = NULL;
+        runtime->server->cannot_start =
+            is_very_first_start(slot) && hf_start_failed_for_good(failure);
+    }
     runtime->is_frozen = true;
     runtime->taken_back = 0;
     if (runtime->machine.state == HF_RUNTIME_SPAWNING) {

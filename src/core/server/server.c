@@ -87,6 +87,7 @@ struct hf_server *hf_server_add(struct hf_engine *engine, const struct hf_server
 void hf_server_set_clients_own(struct hf_server *server)
 {
     server->is_clients_own = true;
+    server->cannot_start = server->wanted && server->problem && !server->problem_may_pass;
     if (hf_list_empty(&server->slots)) /* isolation: session, no matter with one client */
         new_slot(server, NULL);
     const struct hf_slot *slot = hf_server_slot(server);
@@ -213,7 +214,8 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
     hf_set_now(engine, now);
     if (server->is_removed)
         return false;
-    hf_note(engine, HF_NOTE_INFO, server, server->generation, "asked %s", names[op]);
+    hf_note(engine, engine->is_stopping ? HF_NOTE_DEBUG : HF_NOTE_INFO, server, server->generation,
+            "asked %s", names[op]);
     if (op == HF_OP_ENABLE)
         server->wanted = true;
     if (op == HF_OP_DISABLE || op == HF_OP_REMOVE) {

@@ -50,9 +50,10 @@ void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
 /* One warning for each streak of failures, not one for each failure. */
 static void note_failure(struct hf_server *server, const char *what)
 {
-    hf_note(server->engine, server->warned_streak ? HF_NOTE_DEBUG : HF_NOTE_WARN, server,
-            server->generation, "%s reason=\"%s\" stderr=\"%s\"", what, server->reason,
-            server->last_stderr);
+    const bool is_quiet =
+        server->warned_streak || server->cannot_start; /* told once, with its end */
+    hf_note(server->engine, is_quiet ? HF_NOTE_DEBUG : HF_NOTE_WARN, server, server->generation,
+            "%s reason=\"%s\" stderr=\"%s\"", what, server->reason, server->last_stderr);
     server->warned_streak = true;
 }
 
@@ -67,7 +68,8 @@ void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
         hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
     const bool spent =
         (counts && hf_backoff_spent(&server->backoff, &server->settings.reconnect)) ||
-        (server->needs_auth && !is_beside); /* trying again without credentials does not help */
+        (server->needs_auth && !is_beside) || /* trying again without credentials does not help */
+        server->cannot_start;
     hf_slot_event(slot, spent ? HF_SLOT_EV_SPENT : HF_SLOT_EV_FAILED);
 }
 
@@ -108,7 +110,7 @@ void hf_slot_probe_later(struct hf_slot *slot)
 {
     const struct hf_server *server = slot->server;
     const uint32_t probe_ms = server->settings.reconnect.probe_ms;
-    if (!probe_ms || (server->problem && !server->problem_may_pass))
+    if (!probe_ms || server->cannot_start || (server->problem && !server->problem_may_pass))
         return;
     uint64_t at = server->engine->now_ms + probe_ms;
     if (server->backoff.retry_after_ms > at)
@@ -182,6 +184,7 @@ static void do_install(struct hf_slot *slot)
 static void do_fresh_budget(struct hf_slot *slot)
 {
     hf_backoff_reset(&slot->server->backoff);
+    slot->server->cannot_start = false;
     slot->server->warned_streak = false;
 }
 static void do_attempt(struct hf_slot *slot)
@@ -305,6 +308,24 @@ static const struct {
     { HF_SLOT_DO_PROBE_LATER, hf_slot_probe_later },
 };
 
+static void note_state(const struct hf_slot *slot, enum hf_slot_state from,
+                       enum hf_slot_event event)
+{
+    const struct hf_server *server = slot->server;
+    const enum hf_slot_state to = slot->machine.state;
+    if (to == HF_SLOT_PERMANENTLY_FAILED) {
+        hf_note(server->engine, HF_NOTE_ERROR, server, server->generation,
+                "gave_up reason=\"%s\" problem=\"%s\" stderr=\"%s\"", server->reason,
+                server->problem ? server->problem : "", server->last_stderr);
+        return;
+    }
+    const bool is_usual =
+        from == HF_SLOT_NEW || to == HF_SLOT_CONNECTING || server->engine->is_stopping;
+    hf_note(server->engine, is_usual ? HF_NOTE_DEBUG : HF_NOTE_INFO, server, server->generation,
+            "state from=%s to=%s on=%s", hf_slot_state_name(from), hf_slot_state_name(to),
+            hf_slot_event_name(event));
+}
+
 unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
 {
     struct hf_engine *engine = slot->server->engine;
@@ -318,9 +339,7 @@ unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
         return effects;
     }
     if (slot->machine.state != before)
-        hf_note(engine, HF_NOTE_INFO, slot->server, slot->server->generation,
-                "state from=%s to=%s on=%s", hf_slot_state_name(before),
-                hf_slot_state_name(slot->machine.state), hf_slot_event_name(event));
+        note_state(slot, before, event);
     for (size_t i = 0; i < sizeof performers / sizeof *performers; i++)
         if (effects & performers[i].bit)
             performers[i].perform(slot);

@@ -79,6 +79,7 @@ struct hf_server {
     struct hf_link uses;          /* which clients have used it; for `stateful` */
     char *problem;
     bool problem_may_pass;
+    bool cannot_start; /* its one client is told so: the very first start failed for good */
     struct hf_server_config *config;
     struct hf_link slots;
     struct hf_backoff backoff;
@@ -88,7 +89,7 @@ struct hf_server {
     uint64_t list_serial[HF_PART_COUNT];  /* counts changes of what it offers, or publishes */
     uint64_t news[HF_NEWS_COUNT][HF_PART_COUNT]; /* numbers of news that clients are to be told */
     bool has_news;
-    char reason[200], last_stderr[256];
+    char reason[512], last_stderr[256];
     uint64_t attempts, reconnects, calls, resends, unknowns, stale_drops, last_connected_ms;
     struct hf_stats stats;
     bool warned_noise, warned_streak;

@@ -44,6 +44,7 @@ struct hf_session {
     uint64_t initialized_ms;
     enum hf_stream_state stream_state; /* as last told by the front */
     uint64_t streamless_ms;            /* since when it has no open stream */
+    bool was_turned_away;        /* its initialize was answered: its server cannot be started */
     bool was_greeted_blind;      /* greeted before its only server had answered our initialize */
     char *initialize_params;     /* raw */
     struct hf_span capabilities; /* in initialize_params */
