@@ -17,7 +17,7 @@ void hf_timer_init(struct hf_timer *timer, int kind, void *owner)
 static void place(struct hf_timers *timers, size_t at, struct hf_timer *timer)
 {
     timers->heap[at] = timer;
-    timer->index = at;
+    timer->index = (uint32_t)at;
 }
 
 static void sift_up(struct hf_timers *timers, struct hf_timer *timer)
@@ -73,7 +73,7 @@ void hf_timer_set(struct hf_timers *timers, struct hf_timer *timer, uint64_t at_
         timers->heap = hf_realloc(timers->heap, timers->cap * sizeof(struct hf_timer *));
     }
     timer->at_ms = at_ms;
-    timer->index = timers->count++;
+    timer->index = (uint32_t)timers->count++; /* as many timers do not fit into memory */
     sift_up(timers, timer);
 }
 

@@ -12,7 +12,7 @@
 
 struct hf_timer {
     uint64_t at_ms; /* 0: not set */
-    size_t index;
+    uint32_t index;
     int kind; /* what it is for; the owner's business */
     void *owner;
 };

@@ -65,10 +65,10 @@ static void check_call_table(struct check *c)
         if (call->stage == HF_CALL_ENDED ? call->held > 0 : call->held < call->text_length)
             broken(c, 12, "what a call holds is not what is counted for it");
         c->held += call->stage == HF_CALL_HELD;
-        if (call->stage == HF_CALL_ASKING && !call->park && !is_asked(call))
+        if (call->stage == HF_CALL_ASKING && !hf_call_park(call) && !is_asked(call))
             broken(c, 1, "a call waits for answers that nobody was asked for");
         const bool is_open = call->session && call->stage != HF_CALL_ENDED;
-        if (is_open && !hf_linked(&call->in_session) && !call->park)
+        if (is_open && !hf_linked(&call->in_session) && !hf_call_park(call))
             broken(c, 1, "a call has no client side, and nobody can come for it");
         if (call->stage == HF_CALL_ENDED && call->timer.at_ms)
             broken(c, 0, "a call that ended still has a timer");
@@ -110,8 +110,10 @@ static void check_exchanges(struct check *c, const struct hf_runtime *runtime)
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
         const struct hf_remote *remote = runtime->remote;
-        const bool is_awaited = call->exchange || call->refusal || runtime->is_older_transport;
-        if (call->refusal && !call->refusal->waits && !remote->known.call && !remote->stranger.call)
+        const bool is_awaited =
+            call->exchange || hf_call_refusal(call) || runtime->is_older_transport;
+        if (hf_call_refusal(call) && !hf_call_refusal(call)->waits && !remote->known.call &&
+            !remote->stranger.call)
             broken(c, 1, "a call waits for the end of a doubt that is over");
         if (!is_awaited && !runtime->is_frozen)
             broken(c, 1, "a call waits for an exchange that is over");
@@ -186,9 +188,10 @@ static uint32_t count_waiting(struct check *c, const struct hf_slot *slot)
             if (is_stuck && slot->due.at_ms > until && !slot->extra.at_ms &&
                 !slot->server->was_changed)
                 broken(c, 10, "a call waits for an attempt that comes too late");
-            if (call->is_resting && call->timer.at_ms > call->rest_until_ms)
+            const struct hf_detour *detour = hf_call_detour(call);
+            if (detour->is_resting && call->timer.at_ms > detour->rest_until_ms)
                 broken(c, 10, "a call rests for longer than it was told to");
-            resting += call->is_resting;
+            resting += detour->is_resting;
             count++;
         }
     }
@@ -325,10 +328,10 @@ static void check_park(struct check *c, const struct hf_park *park)
     const struct hf_call *waiter;
     c->timers += armed(&park->timer);
     c->kept += park->kept;
-    if (park->call && (park->call->park != park || park->call->session != park->session))
+    if (park->call && (hf_call_park(park->call) != park || park->call->session != park->session))
         broken(c, 0, "a parked call is not where it is parked");
     HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link) {
-        if (waiter->stage != HF_CALL_JOINED || waiter->park != park)
+        if (waiter->stage != HF_CALL_JOINED || hf_call_park(waiter) != park)
             broken(c, 0, "a retry waits elsewhere");
     }
     if (is_awaited && (!park->call || is_asked || is_attached))

@@ -193,7 +193,8 @@ static void check_deadlines_inside(struct sim *sim)
         if (call->stage <= HF_CALL_QUEUED && call->stage != HF_CALL_ASKING &&
             sim->now_ms >= call->wait_until_ms)
             sim_broken(sim, PROMISE_P1, "a call waits longer than waitMs");
-        if (call->end_by_ms && !call->paused_left_ms && sim->now_ms >= call->end_by_ms)
+        if (call->end_by_ms && !hf_call_detour(call)->paused_left_ms &&
+            sim->now_ms >= call->end_by_ms)
             sim_broken(sim, PROMISE_P1, "a call takes longer than callTimeoutMs");
     }
 }

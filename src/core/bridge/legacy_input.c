@@ -50,7 +50,7 @@ static size_t weight(struct hf_span key)
 static void end_question(struct hf_question *question)
 {
     struct hf_call *call = question->call;
-    call->input->open--;
+    hf_call_input(call)->open--;
     hf_call_weigh(call, weight(hf_span_of(question->key)), 0);
     hf_unlink(&question->link);
     hf_bury(call->engine, free_question, question);
@@ -100,7 +100,7 @@ static void ask_client(struct hf_call *call, struct hf_span key, struct hf_span 
     question->key = hf_span_dup(key);
     question->is_elicitation = hf_json_string_is(method, HF_SPAN("elicitation/create"));
     hf_list_push(&call->session->questions, &question->link);
-    call->input->open++;
+    hf_call_input(call)->open++;
     hf_call_weigh(call, 0, weight(key));
     struct hf_buf draft = hf_draft();
     hf_msg_begin_request(&draft, question->id, (struct hf_span) { method.p + 1, method.n - 2 });
@@ -167,7 +167,7 @@ static void set_extra(struct hf_call *call, struct hf_buf *extra)
 
 static void forget_round(struct hf_call *call)
 {
-    struct hf_input *input = call->input;
+    struct hf_input *input = hf_call_input(call);
     hf_call_weigh(call, hf_buf_len(&input->answers) + (input->state ? strlen(input->state) : 0), 0);
     hf_buf_done(&input->answers);
     hf_buf_init(&input->answers, SIZE_MAX / 2);
@@ -177,7 +177,7 @@ static void forget_round(struct hf_call *call)
 
 static void go_on(struct hf_call *call)
 {
-    const struct hf_input *input = call->input;
+    const struct hf_input *input = hf_call_input(call);
     struct hf_buf extra = hf_draft();
     if (hf_buf_len(&input->answers)) {
         hf_buf_add_str(&extra, "\"inputResponses\":{");
@@ -203,11 +203,11 @@ static void ask_all(struct hf_call *call, struct hf_span requests, struct hf_spa
     hf_call_pause(call);
     hf_list_push(&call->slot->asking, &call->link);
     call->was_dispatched = true; /* it does not count as never sent because its server asks */
-    call->input->state = state.p ? hf_span_dup(state) : NULL;
+    hf_call_input(call)->state = state.p ? hf_span_dup(state) : NULL;
     hf_call_weigh(call, 0, state.n);
     for (struct hf_json_iter it = hf_json_iter(requests); hf_json_next(&it);)
         ask_client(call, it.key, it.value);
-    if (call->input->open == 0)
+    if (hf_call_input(call)->open == 0)
         go_on(call);
     else if (!call->slot->owner)
         hf_timer_set(&call->engine->timers, &call->timer,
@@ -233,13 +233,13 @@ void hf_input_ask(struct hf_call *call, const struct hf_msg *msg)
     if (hf_json_type(state) != HF_JSON_STRING)
         state = (struct hf_span) { NULL, 0 };
     const int count = count_questions(requests);
-    if (!call->input) {
-        call->input = hf_new(struct hf_input);
-        hf_buf_init(&call->input->answers, SIZE_MAX / 2);
+    if (!hf_call_input(call)) {
+        hf_call_eras(call)->input = hf_new(struct hf_input);
+        hf_buf_init(&hf_call_input(call)->answers, SIZE_MAX / 2);
     }
     call->was_dispatched = true;
     hf_call_eras(call)->asked_by = call->runtime->generation;
-    if (++call->input->rounds > ROUNDS_MAX)
+    if (++hf_call_input(call)->rounds > ROUNDS_MAX)
         give_up(call, "too_many_rounds", "had asked too often by then");
     else if (count < 0 || (count == 0 && !state.p))
         give_up(call, "malformed_answer", "its question makes no sense");
@@ -274,7 +274,7 @@ bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg)
     if (!question)
         return false;
     struct hf_call *call = question->call;
-    struct hf_buf *answers = &call->input->answers;
+    struct hf_buf *answers = &hf_call_input(call)->answers;
     struct hf_span result = msg->result;
     if (msg->kind == HF_MSG_ERROR && question->is_elicitation)
         result = HF_SPAN("{\"action\":\"cancel\"}"); /* the one refusal that can be passed on */
@@ -291,7 +291,7 @@ bool hf_input_answered(struct hf_session *session, const struct hf_msg *msg)
     hf_buf_add(answers, result);
     hf_call_weigh(call, before, hf_buf_len(answers));
     end_question(question);
-    if (call->input->open == 0)
+    if (hf_call_input(call)->open == 0)
         go_on(call);
     return true;
 }
@@ -308,7 +308,7 @@ bool hf_input_answer_oversized(struct hf_session *session, struct hf_span id)
 
 bool hf_input_is_misplaced(const struct hf_call *call)
 {
-    return call->input && !call->slot->current->is_modern;
+    return hf_call_input(call) && !call->slot->current->is_modern;
 }
 
 void hf_input_refuse_misplaced(struct hf_call *call)

@@ -100,7 +100,7 @@ struct hf_park *hf_park_new(struct hf_call *call)
     hf_list_push(&session->parks, &park->link);
     hf_park_charge(park, sizeof *park);
     hf_park_set_capabilities(park, call->eras->capabilities);
-    call->park = park;
+    hf_call_eras(call)->park = park;
     return park;
 }
 
@@ -144,7 +144,7 @@ static struct hf_call *let_go(struct hf_park *park)
 {
     struct hf_call *call = park->call;
     park->call = NULL;
-    call->park = NULL;
+    call->eras->park = NULL;
     return call;
 }
 
@@ -191,7 +191,7 @@ static void answer_waiters(struct hf_park *park, struct hf_answer answer)
     while (!hf_list_empty(&park->waiters)) {
         struct hf_call *waiter = HF_LIST_FIRST(&park->waiters, struct hf_call, link);
         hf_unlink(&waiter->link);
-        waiter->park = NULL;
+        waiter->eras->park = NULL;
         hf_call_answer(waiter, answer);
     }
 }
@@ -374,7 +374,7 @@ void hf_park_stop_asking(struct hf_park *park)
 
 static void ended(struct hf_call *call, const struct hf_answer *answer)
 {
-    struct hf_park *park = call->park;
+    struct hf_park *park = hf_call_park(call);
     struct hf_answer relayed = *answer;
     struct hf_buf rest = hf_draft();
     hf_answer_add_rest(&rest, answer);
@@ -413,7 +413,7 @@ static void lay_aside(struct hf_park *park)
 
 static bool laid_aside(struct hf_call *call, enum hf_error error, const struct hf_answer *answer)
 {
-    struct hf_park *park = call->park;
+    struct hf_park *park = hf_call_park(call);
     if (!park->is_anew || hf_error_dispatched(error))
         return false;
     answer_waiters(park, *answer);
@@ -423,7 +423,7 @@ static bool laid_aside(struct hf_call *call, enum hf_error error, const struct h
 
 static void left(struct hf_call *call)
 {
-    struct hf_park *park = call->park;
+    struct hf_park *park = hf_call_park(call);
     if (call->stage != HF_CALL_JOINED) { /* the call ended before its client was asked */
         assert(call == park->call && hf_linked(&call->in_session));
         (void)let_go(park);
@@ -431,7 +431,7 @@ static void left(struct hf_call *call)
         return;
     }
     hf_unlink(&call->link);
-    call->park = NULL;
+    call->eras->park = NULL;
     if (!hf_list_empty(&park->waiters))
         return;
     assert(park->call);
@@ -444,7 +444,7 @@ static void left(struct hf_call *call)
 
 static void resent(struct hf_call *call)
 {
-    struct hf_park *park = call->park;
+    struct hf_park *park = hf_call_park(call);
     if (!hf_call_is_parked(call)) {
         left(call);
         return;
@@ -457,7 +457,7 @@ static void resent(struct hf_call *call)
 void hf_park_progress(struct hf_call *call, const struct hf_msg *msg, struct hf_span token)
 {
     struct hf_call *waiter;
-    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link) {
+    HF_LIST_EACH (waiter, &hf_call_park(call)->waiters, struct hf_call, link) {
         if (waiter->token.p)
             hf_session_send_spliced(waiter->session, waiter->via, msg->text, token, waiter->token);
     }
@@ -508,43 +508,43 @@ void hf_parks_stop(struct hf_session *session)
 
 static void keeping(struct hf_call *call)
 {
-    hf_park_stop_asking(call->park);
+    hf_park_stop_asking(hf_call_park(call));
     if (hf_call_is_parked(call))
-        hf_park_rearm(call->park);
+        hf_park_rearm(hf_call_park(call));
 }
 
 static void left_server(struct hf_call *call)
 {
-    hf_park_leave_server(call->park);
+    hf_park_leave_server(hf_call_park(call));
 }
 
 static bool is_bound(const struct hf_call *call)
 {
-    return !call->park->is_anew;
+    return !hf_call_park(call)->is_anew;
 }
 
 static uint64_t generation(const struct hf_call *call)
 {
-    const struct hf_call *parked = call->park->call;
-    return parked && parked->runtime ? parked->runtime->generation : call->park->generation;
+    const struct hf_call *parked = hf_call_park(call)->call;
+    return parked && parked->runtime ? parked->runtime->generation : hf_call_park(call)->generation;
 }
 
 static uint64_t via(const struct hf_call *call)
 {
-    const struct hf_link *waiters = &call->park->waiters;
+    const struct hf_link *waiters = &hf_call_park(call)->waiters;
     return hf_list_empty(waiters) ? 0 : HF_ITEM(waiters->prev, struct hf_call, link)->via;
 }
 
 static struct hf_call *sent(const struct hf_call *waiter)
 {
-    return waiter->park->call;
+    return hf_call_park(waiter)->call;
 }
 
 static void each_waiter(const struct hf_call *call,
                         void (*tell)(const struct hf_call *call, const struct hf_call *waiter))
 {
     const struct hf_call *waiter;
-    HF_LIST_EACH (waiter, &call->park->waiters, struct hf_call, link)
+    HF_LIST_EACH (waiter, &hf_call_park(call)->waiters, struct hf_call, link)
         tell(call, waiter);
 }
 

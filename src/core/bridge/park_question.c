@@ -26,7 +26,8 @@ static bool may_carry(const struct hf_call *call, const struct hf_session *sessi
 
 static struct hf_span capabilities_of(const struct hf_call *call)
 {
-    return call->park ? hf_span_of(call->park->capabilities) : call->eras->capabilities;
+    return hf_call_park(call) ? hf_span_of(hf_call_park(call)->capabilities)
+                              : call->eras->capabilities;
 }
 
 /* Whether a call is the likelier one for a question. First: a call whose client is not being asked
@@ -39,8 +40,8 @@ static bool is_better(const struct hf_call *call, const struct hf_call *than,
         return true;
     const bool may = hf_client_can_be_asked(capabilities_of(call), method, params);
     const bool than_may = hf_client_can_be_asked(capabilities_of(than), method, params);
-    const bool busy = call->park && hf_park_is_asked(call->park);
-    const bool than_busy = than->park && hf_park_is_asked(than->park);
+    const bool busy = hf_call_park(call) && hf_park_is_asked(hf_call_park(call));
+    const bool than_busy = hf_call_park(than) && hf_park_is_asked(hf_call_park(than));
     if (busy != than_busy)
         return than_busy;
     return may != than_may ? may : call->id > than->id;
@@ -92,7 +93,7 @@ static char *request_of(const struct hf_method *method, struct hf_span params)
 
 static void add_ask(struct hf_call *call, const struct hf_method *method, const struct hf_msg *msg)
 {
-    struct hf_park *park = call->park ? call->park : hf_park_new(call);
+    struct hf_park *park = hf_call_park(call) ? hf_call_park(call) : hf_park_new(call);
     struct hf_server_request *request = hf_new(struct hf_server_request);
     request->session = park->session;
     request->runtime = call->runtime;
@@ -121,7 +122,7 @@ static bool is_alone(const struct hf_call *call)
 {
     const struct hf_call *other;
     HF_LIST_EACH (other, &call->runtime->calls, struct hf_call, link) {
-        const bool is_busy = other->park && hf_park_is_asked(other->park);
+        const bool is_busy = hf_call_park(other) && hf_park_is_asked(hf_call_park(other));
         if (other != call && other->session == call->session && !is_busy)
             return false;
     }
@@ -136,11 +137,12 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
     const bool is_known = method->id == HF_METHOD_SAMPLING || method->id == HF_METHOD_ELICITATION ||
                           method->id == HF_METHOD_ROOTS;
     struct hf_call *call = carrier_of(runtime, origin, session, method->id, msg->params);
-    const struct hf_round *newest = call && call->park ? hf_park_newest(call->park) : NULL;
+    const struct hf_round *newest =
+        call && hf_call_park(call) ? hf_park_newest(hf_call_park(call)) : NULL;
     const bool may = call && hf_client_can_be_asked(capabilities_of(call), method->id, msg->params);
     if (!may)
         hf_modern_lacks(runtime, origin, session, method, msg->params);
-    else if (!call->park && (call == origin || is_alone(call)) &&
+    else if (!hf_call_park(call) && (call == origin || is_alone(call)) &&
              hf_early_answer(call, method->id, msg))
         return true;
     if (!is_known || !call)
@@ -172,7 +174,7 @@ static struct hf_span urls_wanted(const struct hf_msg *msg)
 bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg)
 {
     const struct hf_span wanted = urls_wanted(msg);
-    const struct hf_round *newest = call->park ? hf_park_newest(call->park) : NULL;
+    const struct hf_round *newest = hf_call_park(call) ? hf_park_newest(hf_call_park(call)) : NULL;
     unsigned count = 0;
     if (!wanted.p || !hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
         !hf_park_may_charge(call->engine, sizeof(struct hf_park) + 2 * msg->text.n))
@@ -185,7 +187,7 @@ bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg)
 
 void hf_park_ask_url(struct hf_call *call, const struct hf_msg *msg)
 {
-    struct hf_park *park = call->park ? call->park : hf_park_new(call);
+    struct hf_park *park = hf_call_park(call) ? hf_call_park(call) : hf_park_new(call);
     const struct hf_server *server = call->slot->server;
     struct hf_buf requests = hf_draft();
     for (struct hf_json_iter it = hf_json_iter(urls_wanted(msg)); hf_json_next(&it);)

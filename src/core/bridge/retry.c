@@ -171,7 +171,7 @@ static bool join(struct hf_park *park, const struct hf_incoming *in)
         waiter->token = (struct hf_span) { waiter->text + (token.p - msg->text.p), token.n };
     hf_call_set_stage(waiter, HF_CALL_JOINED);
     waiter->slot = park->call->slot;
-    waiter->park = park;
+    hf_call_eras(waiter)->park = park;
     hf_list_push(&park->waiters, &waiter->link);
     if (waiter->slot)
         hf_session_dispatched(park->session, waiter->slot->server);

@@ -193,7 +193,7 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
         .server = call->slot ? call->slot->server : NULL,
         .via = call->via,
         .id = call->client_id,
-        .is_tool_call = call->is_tool_call,
+        .is_tool_call = hf_call_is_tool_call(call),
         .is_joined = call->stage == HF_CALL_JOINED,
         .is_parked = hf_call_is_parked(call),
         .outcome = answer->outcome,
@@ -208,7 +208,7 @@ static void record(const struct hf_call *call, const struct hf_answer *answer)
  * call is small. */
 static enum hf_failure_form form_if_cut(const struct hf_call *call)
 {
-    if (!call->is_tool_call)
+    if (!hf_call_is_tool_call(call))
         return HF_AS_ERROR;
     return form_of_tool(call->session, call->slot ? call->slot->server : NULL, call->is_modern);
 }
@@ -281,11 +281,12 @@ static enum hf_error truth_of(const struct hf_call *call, enum hf_error error, c
     if (!call->was_dispatched || !server || hf_error_dispatched(error))
         return error;
     (void)snprintf(sentence, size,
-                   call->input ? "The server '%s' asked for input in the middle of the call and "
-                                 "could not be given it%s. What it did before it asked is not "
-                                 "known: check that before sending it again."
-                               : "The request was sent to '%s', which was lost before it "
-                                 "answered, and it could not be repeated%s. It may have run.",
+                   hf_call_input(call)
+                       ? "The server '%s' asked for input in the middle of the call and "
+                         "could not be given it%s. What it did before it asked is not "
+                         "known: check that before sending it again."
+                       : "The request was sent to '%s', which was lost before it "
+                         "answered, and it could not be repeated%s. It may have run.",
                    server->name, hf_because(call->engine, reason));
     return HF_ERROR_OUTCOME_UNKNOWN;
 }
@@ -309,7 +310,7 @@ static void add_when(char *sentence, size_t size, int64_t retry_after_ms)
 static uint64_t generation_of(const struct hf_call *call)
 {
     /* the generation whose question cannot be answered, unless the call went on to another one */
-    if (call->input && !hf_stage_is_begun(call->stage))
+    if (hf_call_input(call) && !hf_stage_is_begun(call->stage))
         return call->eras->asked_by;
     if (call->runtime)
         return call->runtime->generation;

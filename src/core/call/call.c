@@ -61,6 +61,12 @@ static bool take_index(struct hf_engine *engine, struct hf_call *call)
     return true;
 }
 
+static void write_digits(struct hf_call *call)
+{
+    struct hf_frame *frame = &call->frame;
+    frame->digits_at = (uint8_t)(hf_digits(frame->digits, call->id).p - frame->digits);
+}
+
 struct hf_call *hf_call_at(const struct hf_engine *engine, uint64_t id)
 {
     const uint32_t index = id & (HF_CALLS_MAX - 1);
@@ -87,6 +93,8 @@ static bool has_own_eras(const struct hf_call *call)
 
 static void free_eras(struct hf_call *call)
 {
+    if (call->eras->input)
+        call->engine->bridge->input_free(call->eras->input);
     hf_free(call->eras->extra);
     hf_era_undress(call->eras->inserts);
     if (!has_own_eras(call))
@@ -100,16 +108,23 @@ struct hf_call_eras *hf_call_eras(struct hf_call *call)
     return call->eras;
 }
 
+struct hf_detour *hf_call_make_detour(struct hf_call *call)
+{
+    if (!call->detour)
+        call->detour = hf_new(struct hf_detour);
+    return call->detour;
+}
+
 static void free_call(void *p)
 {
     struct hf_call *call = p;
     hf_free(call->own_name);
-    if (call->input)
-        call->engine->bridge->input_free(call->input);
     hf_free(call->kept);
     if (call->eras)
         free_eras(call);
-    hf_free(call->own_text);
+    hf_free(call->detour);
+    if (call->owns_text)
+        hf_free(call->text);
     hf_pool_give(&call->engine->call_blocks, call);
 }
 
@@ -172,7 +187,6 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     call->intro = intro;
     hf_call_weigh(call, 0, bytes);
     call->client_id = (struct hf_span) { call->text + (msg->id.p - msg->text.p), msg->id.n };
-    call->is_tool_call = method->id == HF_METHOD_TOOLS_CALL;
     call->via = in->via;
     call->came_wall_ms = engine->wall_ms;
     call->is_modern = in->is_modern;
@@ -183,8 +197,8 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
             .capabilities = { call->text + (capable.p - msg->text.p), capable.n },
         };
     }
-    call->digits = hf_digits(call->frame.digits, call->id);
-    hf_call_cut(call, call->client_id, call->digits);
+    write_digits(call);
+    hf_call_cut(call, call->client_id, hf_call_digits(call));
     hf_session_add_call(session, call);
     return call;
 }
@@ -211,7 +225,8 @@ struct hf_call *hf_call_ours(struct hf_runtime *runtime, const struct hf_call_ow
         hf_buf_add(&draft, params);
     }
     hf_buf_add_str(&draft, "}\n");
-    call->text = call->own_text = draft.p;
+    call->text = draft.p;
+    call->owns_text = true;
     call->text_length = hf_buf_len(&draft) - 1;
     hf_msg_to_one_line(call->text, call->text_length);
     hf_call_weigh(call, 0, call->text_length);
@@ -268,13 +283,14 @@ void hf_call_timer(struct hf_call *call)
         call->owner->timed_out(call);
         return;
     }
-    if (call->is_resting && engine->now_ms >= call->rest_until_ms) {
+    const struct hf_detour *detour = hf_call_detour(call);
+    if (detour->is_resting && engine->now_ms >= detour->rest_until_ms) {
         hf_call_rested(call);
         return;
     }
     const bool out_of_time =
-        call->end_by_ms && !call->paused_left_ms && engine->now_ms >= call->end_by_ms;
-    if (call->settle_by_ms && !out_of_time && engine->now_ms >= call->settle_by_ms) {
+        call->end_by_ms && !detour->paused_left_ms && engine->now_ms >= call->end_by_ms;
+    if (detour->settle_by_ms && !out_of_time && engine->now_ms >= detour->settle_by_ms) {
         runtime->transport->call_due(call);
         return;
     }
@@ -406,12 +422,12 @@ void hf_call_release(struct hf_call *call)
     struct hf_engine *engine = call->engine;
     struct hf_session *session = call->session;
     assert(call->stage != HF_CALL_ENDED);
-    if (call->park)
+    if (hf_call_park(call))
         engine->bridge->left(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_session_remove_call(call);
-    engine->gone_count -= call->gone_ms != 0;
+    engine->gone_count -= hf_call_detour(call)->gone_ms != 0;
     hf_call_weigh(call, call->held, 0);
     hf_call_set_stage(call, HF_CALL_ENDED);
     call->session = NULL;
@@ -457,12 +473,12 @@ void hf_call_pause(struct hf_call *call)
 /* Gives the call a new id: to the server it is another request. */
 static void renumber(struct hf_call *call)
 {
-    const char *old = call->digits.p;
+    const char *old = hf_call_digits(call).p;
     call->id = next_id(call->engine, call->index);
-    call->digits = hf_digits(call->frame.digits, call->id);
+    write_digits(call);
     for (unsigned i = 0; i < call->cut_count; i++)
         if (call->cuts[i].by.p == old)
-            call->cuts[i].by = call->digits;
+            call->cuts[i].by = hf_call_digits(call);
 }
 
 void hf_call_continue(struct hf_call *call)

@@ -55,5 +55,7 @@ static inline uint64_t hf_call_via(const struct hf_call *call)
 
 /* The part that modern calls and calls between the eras have, made if the call has none yet. */
 struct hf_call_eras *hf_call_eras(struct hf_call *call);
+/* For writing: the call's detour, made if the call has none yet. */
+struct hf_detour *hf_call_make_detour(struct hf_call *call);
 
 #endif

@@ -17,7 +17,9 @@ static void add_piece(struct hf_frame *frame, struct hf_span piece)
 {
     if (piece.n == 0)
         return;
-    assert(frame->count < HF_PIECES_MAX);
+    assert(frame->count < (frame->pieces == frame->plain
+                               ? sizeof frame->plain / sizeof *frame->plain
+                               : HF_PIECES_MAX));
     frame->pieces[frame->count++] = piece;
     frame->length += piece.n;
 }
@@ -66,8 +68,8 @@ static void strip(struct hf_call *call)
     struct hf_call_eras *eras = hf_call_eras(call);
     const size_t before = hf_era_weight(eras->inserts);
     hf_era_undress(eras->inserts);
-    hf_era_strip((struct hf_span) { call->text, call->text_length }, call->token, call->digits,
-                 eras->inserts);
+    hf_era_strip((struct hf_span) { call->text, call->text_length }, call->token,
+                 hf_call_digits(call), eras->inserts);
     hf_call_weigh(call, before, hf_era_weight(eras->inserts));
 }
 
@@ -108,6 +110,7 @@ void hf_frame_build(struct hf_call *call)
         strip(call);
     else if (is_dressed)
         dress(call);
+    frame->pieces = is_dressed ? call->eras->pieces : frame->plain;
     const unsigned cut_count = collect_cuts(call, is_dressed, cuts);
     for (unsigned i = 0; i < cut_count; i++) {
         const struct hf_cut *cut = &cuts[i];
@@ -120,20 +123,23 @@ void hf_frame_build(struct hf_call *call)
     call->extent = (struct hf_extent) { .begun = false };
 }
 
-void hf_frame_leave_newline(struct hf_call *call)
+struct hf_notice *hf_notice_new(struct hf_span message)
 {
-    struct hf_frame *rest = hf_new(struct hf_frame);
-    assert(call->frame.length - call->frame.sent == 1);
-    rest->pieces[0] = HF_SPAN("\n");
-    rest->count = 1;
-    rest->length = 1;
-    hf_list_add_before(&call->frame.link, &rest->link);
-    hf_unlink(&call->frame.link);
+    struct hf_notice *notice = hf_alloc(sizeof *notice + message.n);
+    struct hf_frame *frame = &notice->frame;
+    if (message.n)
+        memcpy(notice->text, message.p, message.n);
+    hf_msg_to_one_line(notice->text, message.n);
+    frame->pieces = frame->plain;
+    add_piece(frame, (struct hf_span) { notice->text, message.n });
+    add_piece(frame, HF_SPAN("\n"));
+    return notice;
 }
 
-void hf_frame_free(void *p)
+void hf_frame_leave_newline(struct hf_call *call)
 {
-    struct hf_frame *frame = p;
-    hf_free(frame->owned);
-    hf_free(frame);
+    struct hf_frame *rest = &hf_notice_new((struct hf_span) { NULL, 0 })->frame;
+    assert(call->frame.length - call->frame.sent == 1);
+    hf_list_add_before(&call->frame.link, &rest->link);
+    hf_unlink(&call->frame.link);
 }

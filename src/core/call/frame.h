@@ -14,6 +14,6 @@ void hf_frame_build(struct hf_call *call);
 /* The call was answered before the newline of its line was written: the newline becomes a frame of
  * its own. */
 void hf_frame_leave_newline(struct hf_call *call);
-void hf_frame_free(void *frame);
+struct hf_notice *hf_notice_new(struct hf_span message); /* made one line of */
 
 #endif

@@ -44,8 +44,10 @@ void hf_call_wait(struct hf_call *call)
         after = after->prev;
     hf_list_add_before(after->next, &call->link);
     slot->waiting++;
-    call->is_resting = call->rest_until_ms > call->engine->now_ms;
-    slot->resting += call->is_resting;
+    if (call->detour) {
+        call->detour->is_resting = call->detour->rest_until_ms > call->engine->now_ms;
+        slot->resting += call->detour->is_resting;
+    }
     hf_call_set_stage(call, HF_CALL_WAITING);
     call->waiting_since_ms = call->engine->now_ms;
 }
@@ -56,8 +58,10 @@ void hf_call_unwait(struct hf_call *call)
     assert(turn);
     hf_unlink(&call->link);
     call->slot->waiting--;
-    call->slot->resting -= call->is_resting;
-    call->is_resting = false;
+    if (call->detour) {
+        call->slot->resting -= call->detour->is_resting;
+        call->detour->is_resting = false;
+    }
     hf_call_set_stage(call, HF_CALL_NEW);
     call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
     if (hf_list_empty(&turn->calls)) {
@@ -70,7 +74,7 @@ static struct hf_call *first_ready(const struct hf_turn *turn)
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &turn->calls, struct hf_call, link) {
-        if (!call->is_resting)
+        if (!hf_call_detour(call)->is_resting)
             return call;
     }
     return NULL;
@@ -95,36 +99,38 @@ static struct hf_call *next_in_turn(struct hf_slot *slot)
 
 void hf_call_arm(struct hf_call *call)
 {
+    const struct hf_detour *detour = hf_call_detour(call);
     uint64_t at = 0;
     if (hf_stage_is_before_dispatch(call->stage) || call->stage == HF_CALL_KEEPING)
         at = call->wait_until_ms;
-    if (call->end_by_ms && !call->paused_left_ms && (!at || call->end_by_ms < at))
+    if (call->end_by_ms && !detour->paused_left_ms && (!at || call->end_by_ms < at))
         at = call->end_by_ms;
-    if (call->is_resting && call->rest_until_ms < at)
-        at = call->rest_until_ms;
-    if (call->gone_ms && call->stage == HF_CALL_SENT) {
-        const uint64_t gone_at = call->gone_ms + call->slot->server->settings.gone_ms;
+    if (detour->is_resting && detour->rest_until_ms < at)
+        at = detour->rest_until_ms;
+    if (detour->gone_ms && call->stage == HF_CALL_SENT) {
+        const uint64_t gone_at = detour->gone_ms + call->slot->server->settings.gone_ms;
         if (gone_at > call->engine->now_ms && (!at || gone_at < at))
             at = gone_at;
     }
-    if (call->settle_by_ms && (!at || call->settle_by_ms < at))
-        at = call->settle_by_ms;
+    if (detour->settle_by_ms && (!at || detour->settle_by_ms < at))
+        at = detour->settle_by_ms;
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 
 void hf_call_stop_clock(struct hf_call *call, bool stop)
 {
     const uint64_t now = call->engine->now_ms;
-    if (!call->end_by_ms || (call->paused_left_ms != 0) == stop)
+    if (!call->end_by_ms || (hf_call_detour(call)->paused_left_ms != 0) == stop)
         return;
+    struct hf_detour *detour = hf_call_make_detour(call);
     if (stop) {
-        call->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
+        detour->paused_left_ms = call->end_by_ms > now ? call->end_by_ms - now : 1;
     } else {
-        const uint64_t end_by_ms = now + call->paused_left_ms;
+        const uint64_t end_by_ms = now + detour->paused_left_ms;
         if (end_by_ms > call->end_by_ms) /* callTimeoutMaxMs stood still, too */
             call->end_by_max_ms += end_by_ms - call->end_by_ms;
         call->end_by_ms = end_by_ms;
-        call->paused_left_ms = 0;
+        detour->paused_left_ms = 0;
     }
     hf_call_arm(call);
 }
@@ -234,7 +240,7 @@ void hf_slot_flush(struct hf_slot *slot)
 
 void hf_call_rested(struct hf_call *call)
 {
-    call->is_resting = false;
+    call->detour->is_resting = false;
     call->slot->resting--;
     hf_call_arm(call);
     hf_slot_mark(call->slot);
@@ -263,7 +269,8 @@ static void fail_in_vain(struct hf_call *call)
 int64_t hf_call_retry_after_ms(const struct hf_call *call)
 {
     const uint64_t now = call->engine->now_ms;
-    const int64_t rest = call->rest_until_ms > now ? (int64_t)(call->rest_until_ms - now) : -1;
+    const uint64_t until = hf_call_detour(call)->rest_until_ms;
+    const int64_t rest = until > now ? (int64_t)(until - now) : -1;
     const int64_t attempt = hf_slot_retry_after_ms(call->slot);
     return rest > attempt ? rest : attempt;
 }
@@ -457,12 +464,13 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
         call->end_by_max_ms = now + settings->call_timeout_max_ms;
     }
     const enum hf_slot_state state = slot->machine.state;
-    const bool is_ready = call->rest_until_ms <= now;
+    const uint64_t rest_until_ms = hf_call_detour(call)->rest_until_ms;
+    const bool is_ready = rest_until_ms <= now;
     if (call->engine->is_stopping || state == HF_SLOT_PERMANENTLY_FAILED ||
         state == HF_SLOT_DISABLING || state == HF_SLOT_DISABLED) {
         (void)call->engine->host->slot_event(slot, HF_SLOT_EV_CALL);
         hf_call_refuse_by_state(call);
-    } else if (!is_ready && last_moment(call) <= call->rest_until_ms) {
+    } else if (!is_ready && last_moment(call) <= rest_until_ms) {
         fail_turned_away(call);
     } else if (has_place(slot) && slot->waiting == slot->resting && is_ready) {
         dispatch(call);
@@ -484,8 +492,9 @@ void hf_call_arrive(struct hf_call *call, struct hf_slot *slot)
 
 bool hf_call_is_forsaken(const struct hf_call *call)
 {
-    return call->gone_ms && !call->is_modern &&
-           call->engine->now_ms >= call->gone_ms + call->slot->server->settings.gone_ms;
+    const uint64_t gone_ms = hf_call_detour(call)->gone_ms;
+    return gone_ms && !call->is_modern &&
+           call->engine->now_ms >= gone_ms + call->slot->server->settings.gone_ms;
 }
 
 void hf_slot_touch(struct hf_slot *slot)

@@ -30,7 +30,7 @@ static void ask_leave(struct hf_call *call, enum hf_seam seam)
 
 bool hf_seam_must_clear(const struct hf_call *call)
 {
-    return call->is_tool_call && !call->is_cleared;
+    return hf_call_is_tool_call(call) && !call->is_cleared;
 }
 
 void hf_seam_clear(struct hf_call *call)
@@ -66,7 +66,7 @@ void hf_seam_too_late(struct hf_call *call)
 
 bool hf_seam_must_keep(const struct hf_call *call, const struct hf_answer *answer)
 {
-    return call->is_tool_call && call->stage != HF_CALL_JOINED && call->slot &&
+    return hf_call_is_tool_call(call) && call->stage != HF_CALL_JOINED && call->slot &&
            answer->outcome != HF_OUTCOME_CANCELLED;
 }
 
@@ -99,7 +99,7 @@ void hf_seam_keep(struct hf_call *call, const struct hf_answer *answer)
     ask_leave(call, HF_SEAM_ANSWER);
     call->kept = copy_of(answer);
     hf_call_weigh(call, 0, call->kept->length);
-    if (call->park)
+    if (hf_call_park(call))
         engine->bridge->keeping(call);
     struct hf_runtime *runtime = hf_call_step_aside(call);
     if (hf_call_is_parked(call))

@@ -14,7 +14,7 @@ static void send_again(struct hf_call *call)
 {
     struct hf_server *server = call->slot->server;
     struct hf_runtime *before = call->runtime;
-    if (call->park)
+    if (hf_call_park(call))
         call->engine->bridge->resent(call);
     (void)hf_call_leave_runtime(call);
     call->runtime = NULL;

@@ -42,7 +42,7 @@ static void pass(struct hf_call *call, const struct hf_msg *msg)
         hf_modern_add_rest(&rest, call, msg, &answer.code);
         answer = hf_answer_rest(answer.outcome, answer.code, hf_draft_end(call->engine, &rest));
     }
-    if (call->is_tool_call)
+    if (hf_call_is_tool_call(call))
         hf_answer_take_over_outcome(&answer, msg);
     hf_call_answer(call, answer);
 }
@@ -50,7 +50,8 @@ static void pass(struct hf_call *call, const struct hf_msg *msg)
 /* True: the call moves to another server, which may have the resource. */
 static bool moves_on(struct hf_call *call, const struct hf_msg *msg)
 {
-    const bool has_asked = call->park || call->input; /* a server that asks has the resource */
+    const bool has_asked =
+        hf_call_park(call) || hf_call_input(call); /* a server that asks has the resource */
     if (call->method->id != HF_METHOD_RESOURCES_READ || !call->is_guess || has_asked ||
         !says_not_found(call, msg))
         return false;
@@ -104,7 +105,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 static bool answered_instead(struct hf_call *call)
 {
     /* none of these cases can occur where both sides speak the legacy era */
-    if (!call->eras && !call->input && !call->slot->current->is_modern)
+    if (!call->eras && !hf_call_input(call) && !call->slot->current->is_modern)
         return false;
     if (hf_retry_is_misplaced(call))
         hf_retry_refuse_misplaced(call);

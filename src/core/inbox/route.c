@@ -96,14 +96,14 @@ static void route(const struct hf_incoming *in, const struct hf_target *target, 
     const struct hf_span token = hf_json_get(msg->meta, HF_SPAN("progressToken"));
     if (token.p) {
         call->token = moved(call, msg, token);
-        hf_call_cut(call, call->token, call->digits);
+        hf_call_cut(call, call->token, hf_call_digits(call));
     }
     if (method == HF_METHOD_RESOURCES_READ || method == HF_METHOD_SUBSCRIBE ||
         method == HF_METHOD_UNSUBSCRIBE) {
         call->uri = moved(call, msg, name);
         call->is_guess = target->is_guess;
     }
-    if (call->is_tool_call && server->settings.retry == HF_RETRY_IDEMPOTENT)
+    if (hf_call_is_tool_call(call) && server->settings.retry == HF_RETRY_IDEMPOTENT)
         call->history.is_repeatable = target->is_idempotent;
     hf_call_arrive(call, slot);
 }

@@ -65,9 +65,9 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
 static void be_gone(struct hf_call *call, bool is_gone)
 {
     struct hf_engine *engine = call->engine;
-    if ((call->gone_ms != 0) == is_gone)
+    if ((hf_call_detour(call)->gone_ms != 0) == is_gone)
         return;
-    call->gone_ms = is_gone ? engine->now_ms : 0;
+    hf_call_make_detour(call)->gone_ms = is_gone ? engine->now_ms : 0;
     engine->gone_count += is_gone;
     engine->gone_count -= !is_gone;
     if (call->stage == HF_CALL_SENT)
@@ -196,7 +196,7 @@ static void give_up(struct hf_call *call)
         hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "session_ended",
                      "The call was sent to \"%s\", and its client left before the answer came. It "
                      "may have run. Check its effect before sending it again.",
-                     is_laid_aside ? sent->park->server : sent->slot->server->name);
+                     is_laid_aside ? hf_call_park(sent)->server : sent->slot->server->name);
     else
         hf_call_fail(call, HF_ERROR_UNAVAILABLE, "session_ended",
                      "Its client left while the call waited. It was never sent and is safe to "

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include "core/call/answer.h"
+#include "core/call/call.h"
 #include "core/call/verdict.h"
 #include "core/engine.h"
 #include "core/inbox/from_server.h"
@@ -231,7 +232,8 @@ static void rest(struct hf_call *call, const struct hf_remote_exchange_end *end)
     const uint64_t least = (uint64_t)REFUSED_MS << (call->history.sends > 1);
     const uint64_t wanted = end->retry_after_ms > 0 ? (uint64_t)end->retry_after_ms : 0;
     if (end->status != 404 && call->runtime == call->slot->current)
-        call->rest_until_ms = call->engine->now_ms + (wanted > least ? wanted : least);
+        hf_call_make_detour(call)->rest_until_ms =
+            call->engine->now_ms + (wanted > least ? wanted : least);
 }
 
 static void doubt(struct hf_call *call, const struct over *over)
@@ -434,7 +436,8 @@ static void message_over(struct hf_remote_exchange *exchange,
     if (is_unknown && is_clients && over.session == runtime->remote->session)
         hf_remote_refused(runtime, 404, NULL);
     else if (is_unclear && over.session == runtime->remote->session &&
-             (call->stage == HF_CALL_ENDED || !call->refusal)) /* else an inquiry is under way */
+             (call->stage == HF_CALL_ENDED ||
+              !hf_call_refusal(call))) /* else an inquiry is under way */
         hf_remote_call_refused(runtime, end->status);
     if (was_initialized)
         hf_handshake_introduced(runtime);

@@ -1,6 +1,7 @@
 /* headers.c - the headers of a modern request's exchange, and what becomes of the request when the
  * server says that they are wrong. */
 #include "core/remote/headers.h"
+#include "core/call/call.h"
 #include "core/call/verdict.h"
 #include "core/catalog/part.h"
 #include "core/outbox.h"
@@ -93,7 +94,7 @@ static bool lists_versions(const struct hf_msg *msg, bool with_ours)
 static bool is_refusal(const struct hf_call *call, const struct hf_msg *msg)
 {
     const int64_t code = hf_msg_error_code(msg);
-    if (!call->runtime->is_modern || call->was_corrected || !call->exchange ||
+    if (!call->runtime->is_modern || hf_call_detour(call)->was_corrected || !call->exchange ||
         call->exchange->status != 400 || !call->exchange->is_exact)
         return false;
     return code == HF_CODE_HEADER_MISMATCH ||
@@ -117,7 +118,7 @@ static void ask_era(struct hf_runtime *runtime)
 static void correct(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
-    call->was_corrected = true;
+    hf_call_make_detour(call)->was_corrected = true;
     if (hf_msg_error_code(msg) == HF_CODE_HEADER_MISMATCH) { /* a tool is not as it was listed */
         hf_runtime_hold(runtime, HF_HOLD_CORRECTION, runtime->has_capability[HF_PART_TOOLS]);
         hf_listing_again(runtime, HF_PART_TOOLS);

@@ -36,9 +36,9 @@ static void free_doubt(void *p)
 
 static struct hf_refusal *take_doubt(struct hf_call *call)
 {
-    struct hf_refusal *doubt = call->refusal;
-    call->refusal = NULL;
-    call->settle_by_ms = 0;
+    struct hf_refusal *doubt = hf_call_refusal(call);
+    call->detour->refusal = NULL;
+    call->detour->settle_by_ms = 0;
     hf_bury(call->engine, free_doubt, doubt); /* `answer` may be on its way to the client */
     hf_call_arm(call);
     return doubt;
@@ -72,7 +72,7 @@ static struct hf_call *next_doubted(const struct hf_runtime *runtime, bool waits
 {
     struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->refusal && call->refusal->waits == waits)
+        if (hf_call_refusal(call) && hf_call_refusal(call)->waits == waits)
             return call;
     }
     return NULL;
@@ -85,11 +85,11 @@ void hf_refusal_unproven(struct hf_call *call)
 
 void hf_refusal_drop(struct hf_call *call)
 {
-    if (!call->refusal)
+    if (!hf_call_refusal(call))
         return;
-    hf_bury(call->engine, free_doubt, call->refusal);
-    call->refusal = NULL;
-    call->settle_by_ms = 0;
+    hf_bury(call->engine, free_doubt, hf_call_refusal(call));
+    call->detour->refusal = NULL;
+    call->detour->settle_by_ms = 0;
 }
 
 /* ---- inquiries: what the server is asked to find out ---- */
@@ -209,8 +209,8 @@ static bool wants_to_know(const struct hf_runtime *runtime)
 {
     const struct hf_call *call;
     HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-        if (call->refusal && !call->refusal->waits &&
-            (call->refusal->status == 401 || call->refusal->is_of_era))
+        if (hf_call_refusal(call) && !hf_call_refusal(call)->waits &&
+            (hf_call_refusal(call)->status == 401 || hf_call_refusal(call)->is_of_era))
             return true;
     }
     return runtime->remote->listen_refusal || was_renewed_lately(runtime);
@@ -227,11 +227,12 @@ static struct turned_away sort_calls(struct hf_runtime *runtime, bool may_renew)
     struct turned_away found = { 0 };
     struct hf_call *call;
     while ((call = next_doubted(runtime, false))) {
-        call->refusal->waits = may_renew && is_like_stranger(runtime, call->refusal);
-        if (call->refusal->waits) {
-            found.like_stranger = call->refusal->status;
+        hf_call_refusal(call)->waits =
+            may_renew && is_like_stranger(runtime, hf_call_refusal(call));
+        if (hf_call_refusal(call)->waits) {
+            found.like_stranger = hf_call_refusal(call)->status;
         } else {
-            found.otherwise = call->refusal->status;
+            found.otherwise = hf_call_refusal(call)->status;
             settle_unproven(call);
         }
     }
@@ -321,16 +322,17 @@ void hf_refusal_examine(struct hf_call *call, const struct hf_refusal *doubt)
     const uint32_t patience = settings->wait_ms ? settings->wait_ms : settings->start_timeout_ms;
     if (doubt->session == runtime->remote->session)
         forget_old(runtime, &doubt->form);
-    call->refusal = hf_new(struct hf_refusal);
-    *call->refusal = *doubt;
-    call->settle_by_ms = call->engine->now_ms + patience;
+    struct hf_detour *detour = hf_call_make_detour(call);
+    detour->refusal = hf_new(struct hf_refusal);
+    *detour->refusal = *doubt;
+    detour->settle_by_ms = call->engine->now_ms + patience;
     hf_call_arm(call);
     if (doubt->session == runtime->remote->session) {
         review(runtime);
         return;
     }
-    call->refusal->waits = is_like_stranger(runtime, doubt);
-    if (!call->refusal->waits)
+    hf_call_refusal(call)->waits = is_like_stranger(runtime, doubt);
+    if (!hf_call_refusal(call)->waits)
         settle_unproven(call);
     else if (runtime->slot->current)
         hf_refusals_next(runtime->slot->current);
@@ -384,8 +386,8 @@ static struct hf_call *next_waiting(const struct hf_slot *slot, const struct hf_
     HF_LIST_EACH (runtime, &slot->runtimes, struct hf_runtime, link) {
         struct hf_call *call;
         HF_LIST_EACH (call, &runtime->calls, struct hf_call, link) {
-            if (call->refusal && call->refusal->waits &&
-                (runtime != on || call->refusal->session != session))
+            if (hf_call_refusal(call) && hf_call_refusal(call)->waits &&
+                (runtime != on || hf_call_refusal(call)->session != session))
                 return call;
         }
     }
@@ -398,8 +400,8 @@ static void judge_waiting(struct hf_runtime *runtime)
     struct hf_call *call;
     while ((call = next_waiting(runtime->slot, runtime))) {
         const bool is_other =
-            known->form.status && !hf_form_same(&known->form, &call->refusal->form);
-        if (call->refusal->is_of_era || known->is_served || is_other)
+            known->form.status && !hf_form_same(&known->form, &hf_call_refusal(call)->form);
+        if (hf_call_refusal(call)->is_of_era || known->is_served || is_other)
             settle_refused(call);
         else
             settle_unproven(call);
@@ -411,9 +413,9 @@ void hf_refusals_next(struct hf_runtime *runtime)
     const struct hf_call *call = next_waiting(runtime->slot, runtime);
     if (!call || runtime != runtime->slot->current || hf_runtime_is_renewing(runtime))
         return;
-    if (!call->refusal->is_of_era)
+    if (!hf_call_refusal(call)->is_of_era)
         send_inquiry(runtime, &runtime->remote->known);
-    if (call->refusal->is_of_era || runtime->remote->known.is_over)
+    if (hf_call_refusal(call)->is_of_era || runtime->remote->known.is_over)
         judge_waiting(runtime);
 }
 

@@ -105,7 +105,7 @@ static void call_left(struct hf_call *call)
 
 static bool call_lost(struct hf_call *call)
 {
-    const bool is_doubted = call->refusal;
+    const bool is_doubted = hf_call_refusal(call);
     if (is_doubted)
         hf_refusal_unproven(call);
     return is_doubted;

@@ -60,16 +60,10 @@ static void send(struct hf_call *call)
 static void tell(struct hf_runtime *runtime, const struct hf_call *about, struct hf_span message)
 {
     (void)about; /* there is one pipe for everything */
-    struct hf_frame *frame = hf_new(struct hf_frame);
-    frame->owned = hf_span_dup(message);
-    hf_msg_to_one_line(frame->owned, message.n);
-    frame->pieces[0] = (struct hf_span) { frame->owned, message.n };
-    frame->pieces[1] = HF_SPAN("\n");
-    frame->count = 2;
-    frame->length = message.n + 1;
-    frame->told = message.n + sizeof *frame;
-    runtime->unsent_bytes += frame->told;
-    hf_list_push(&runtime->out, &frame->link);
+    struct hf_notice *notice = hf_notice_new(message);
+    notice->told = message.n + sizeof *notice;
+    runtime->unsent_bytes += notice->told;
+    hf_list_push(&runtime->out, &notice->frame.link);
     want_write(runtime);
 }
 
@@ -93,8 +87,8 @@ static void finish_frame(struct hf_runtime *runtime, struct hf_frame *frame)
     hf_unlink(&frame->link);
     struct hf_call *call = frame->call;
     if (!call) {
-        runtime->unsent_bytes -= frame->told;
-        hf_frame_free(frame);
+        runtime->unsent_bytes -= HF_ITEM(frame, struct hf_notice, frame)->told;
+        hf_free(frame);
     } else
         hf_call_written(call);
 }

@@ -105,7 +105,7 @@ static void settle_calls(struct hf_runtime *runtime)
         if (frame->call)
             hf_call_abandoned(frame->call); /* it ended while its line was half written */
         else
-            hf_frame_free(frame);
+            hf_free(frame);
     }
 }
 

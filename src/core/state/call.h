@@ -27,19 +27,29 @@ struct hf_slot;
 
 /* ---- frames ---- */
 
+enum { HF_PLAIN_CUTS_MAX = 3 }; /* id, name and progress token are replaced in every request */
+
 /* A message on its way into a server's stdin. */
 struct hf_frame {
-    struct hf_link link;  /* in runtime->out */
-    struct hf_call *call; /* NULL: the frame is a notification or a response of ours */
-    struct hf_span pieces[HF_PIECES_MAX];
-    unsigned count;
+    struct hf_link link;    /* in runtime->out */
+    struct hf_call *call;   /* NULL: the frame is that of a notice */
+    struct hf_span *pieces; /* `plain`, or those of a call between the eras */
+    uint8_t count;
+    uint8_t digits_at;          /* where the digits begin */
+    char digits[HF_DIGITS_MAX]; /* the call's id as text */
     size_t length, sent;
-    char *owned; /* freed with the frame */
-    size_t told; /* the frame's share of runtime->unsent_bytes */
-    char digits[HF_DIGITS_MAX];
+    struct hf_span plain[2 * HF_PLAIN_CUTS_MAX + 1];
 };
 
-enum { HF_CUTS_MAX = 3 + HF_INSERTS_MAX };
+/* A frame of no call: a notification or response of ours, or the end of a line that a call began.
+ */
+struct hf_notice {
+    struct hf_frame frame; /* first: a notice is freed as its frame */
+    size_t told;           /* its share of runtime->unsent_bytes */
+    char text[];
+};
+
+enum { HF_CUTS_MAX = HF_PLAIN_CUTS_MAX + HF_INSERTS_MAX };
 struct hf_cut { /* bytes of a call's text that are replaced on the way out */
     size_t at, length;
     struct hf_span by;
@@ -123,14 +133,29 @@ struct hf_loss {
 /* What only modern calls, and calls between the eras, carry. */
 struct hf_call_eras {
     struct hf_span capabilities; /* of the client, for this request; raw, in text */
-    bool carries_state; /* it has a requestState that is not ours: for modern servers only */
-    const char *lacks;  /* JSON: capabilities that the server wants and the client lacks; or NULL */
+    bool carries_state;  /* it has a requestState that is not ours: for modern servers only */
     uint32_t early_used; /* bits: which of the answers that the request brought along were used */
-    char *extra;         /* members for params: input that the server asked for; NULL: none */
-    uint64_t asked_by;   /* generation of the runtime that asked the legacy client for input */
+    const char *lacks; /* JSON: capabilities that the server wants and the client lacks; or NULL */
+    struct hf_park *park; /* the call's own or, in stage JOINED, the one it waits for; NULL: none */
+    struct hf_input *input; /* what a modern server asked the legacy client; NULL: nothing */
+    char *extra;            /* members for params: input that the server asked for; NULL: none */
+    uint64_t asked_by;      /* generation of the runtime that asked the legacy client for input */
     struct hf_insert inserts[HF_INSERTS_MAX]; /* in the text, for a server of the other era */
+    struct hf_span pieces[HF_PIECES_MAX];     /* of the frame with these inserts in it */
 };
 
+/* What only a call carries that does not go straight to its server and back. */
+struct hf_detour {
+    uint64_t rest_until_ms;     /* the server turned the call away until then; 0: it did not */
+    bool is_resting;            /* the call waits, and is not sent before rest_until_ms */
+    bool was_corrected;         /* sent again because its HTTP headers were wrong */
+    struct hf_refusal *refusal; /* being examined: is it about the session? NULL: none */
+    uint64_t settle_by_ms; /* when the transport stops examining the call's loss; 0: it does not */
+    uint64_t paused_left_ms; /* of callTimeoutMs, while the client is being asked something */
+    uint64_t gone_ms;        /* since when nobody waits for the answer; 0: somebody does */
+};
+
+/* The fields that every call needs on its way in, out and back stand together, in that order. */
 struct hf_call {
     struct hf_link link;       /* in a turn, in runtime->calls, in slot->clearing, … (stage.h) */
     struct hf_link in_session; /* in session->calls */
@@ -139,58 +164,76 @@ struct hf_call {
     struct hf_session *session; /* NULL: a call of our own */
     struct hf_slot *slot;
     struct hf_runtime *runtime;
-    enum hf_call_stage stage;
     const struct hf_call_owner *owner;
     const struct hf_method *method;
+    enum hf_call_stage stage;
     enum hf_part_id part; /* of HF_FOR_LIST, and of a client's list request */
+    uint64_t id;          /* our id towards servers; 0: the call is not in the table */
     uint32_t index;
-    uint64_t id;           /* our id towards servers; 0: the call is not in the table */
-    struct hf_span digits; /* the id as text, in frame.digits */
-    char *text;            /* the request; a newline follows */
-    size_t text_length;    /* without the newline */
-    char *own_text; /* owns the `text` of a call of ours; NULL: `text` stands behind the struct */
-    uint64_t via;   /* the front's number for the message that brought the call */
-    struct hf_span client_id; /* raw, in text */
-    struct hf_span token;     /* the client's progress token, raw, in text; p NULL: none */
-    struct hf_span uri;       /* of a resource request; raw, in text */
-    struct hf_park *park; /* the call's own or, in stage JOINED, the one it waits for; NULL: none */
-    bool is_modern;       /* the request carries its client's introduction in _meta */
-    struct hf_input *input;    /* what a modern server asked the legacy client; NULL: nothing */
+    uint8_t cut_count;
+    bool is_modern : 1;  /* the request carries its client's introduction in _meta */
+    bool owns_text : 1;  /* `text` is freed with the call; else it stands behind the struct */
+    bool is_guess : 1;   /* a resource nobody lists: if this server lacks it, the next is asked */
+    bool is_cleared : 1; /* the call has leave to be sent */
+    bool is_cancelled : 1, is_answered : 1;
+    bool was_dispatched : 1;   /* earlier: repeated since, or its server asked for input */
+    char *text;                /* the request; a newline follows */
+    size_t text_length;        /* without the newline */
+    uint64_t via;              /* the front's number for the message that brought the call */
+    struct hf_span client_id;  /* raw, in text */
+    struct hf_span token;      /* the client's progress token, raw, in text; p NULL: none */
+    struct hf_span uri;        /* of a resource request; raw, in text */
     struct hf_call_eras *eras; /* of modern calls and of calls between the eras; else NULL */
+    struct hf_detour *detour;  /* NULL: none so far */
     size_t held;               /* the call's share of engine->held_bytes */
-    size_t intro; /* part of `held` that is reserved for the introduction a modern server gets */
-    struct hf_cut cuts[3];
-    unsigned cut_count;
+    size_t intro;   /* part of `held` that is reserved for the introduction a modern server gets */
     char *own_name; /* the server's own name of what is called, where clients see another; JSON */
+    struct hf_cut cuts[HF_PLAIN_CUTS_MAX];
     struct hf_frame frame;
     struct hf_remote_exchange *exchange; /* with a remote server, while it is open */
-    struct hf_refusal *refusal;          /* being examined: is it about the session? NULL: none */
-    uint64_t settle_by_ms; /* when the transport stops examining the call's loss; 0: it does not */
     struct hf_extent extent;
     struct hf_history history;
-    enum hf_evidence evidence; /* of the call's last loss */
-    bool was_dispatched; /* earlier: the call was repeated since, or its server asked for input */
-    bool is_cancelled, is_tool_call, is_answered;
-    bool is_cleared;             /* the call has leave to be sent */
+    enum hf_evidence evidence;   /* of the call's last loss */
+    unsigned told_attempt;       /* the attempt number that the client was last told of */
     struct hf_kept_answer *kept; /* the answer in stage KEEPING; else NULL */
-    bool was_corrected;          /* sent again because its HTTP headers were wrong */
-    bool is_guess; /* a resource nobody lists: if this server does not have it, the next is asked */
-    uint64_t came_wall_ms; /* wall clock, for people */
+    uint64_t came_wall_ms;       /* wall clock, for people */
     uint64_t waited_ms, waiting_since_ms, wait_until_ms, dispatched_ms, end_by_ms, end_by_max_ms;
-    uint64_t paused_left_ms; /* of callTimeoutMs, while the client is being asked something */
-    uint64_t rest_until_ms;  /* the server turned the call away until then; 0: it did not */
-    bool is_resting;         /* the call waits, and is not sent before rest_until_ms */
     struct hf_timer timer;
     double progress_sent;
-    unsigned told_attempt; /* the attempt number that the client was last told of */
-    uint64_t gone_ms;      /* since when nobody waits for the answer; 0: somebody does */
 };
+
+static inline struct hf_park *hf_call_park(const struct hf_call *call) /* NULL: none */
+{
+    return call->eras ? call->eras->park : NULL;
+}
+static inline struct hf_input *hf_call_input(const struct hf_call *call) /* NULL: none */
+{
+    return call->eras ? call->eras->input : NULL;
+}
+static inline const struct hf_detour *hf_call_detour(const struct hf_call *call) /* for reading */
+{
+    static const struct hf_detour none = { 0 };
+    return call->detour ? call->detour : &none;
+}
+static inline struct hf_refusal *hf_call_refusal(const struct hf_call *call) /* NULL: none */
+{
+    return hf_call_detour(call)->refusal;
+}
+static inline struct hf_span hf_call_digits(const struct hf_call *call) /* its id as text */
+{
+    const struct hf_frame *frame = &call->frame;
+    return (struct hf_span) { frame->digits + frame->digits_at, HF_DIGITS_MAX - frame->digits_at };
+}
+static inline bool hf_call_is_tool_call(const struct hf_call *call)
+{
+    return call->method->id == HF_METHOD_TOOLS_CALL;
+}
 
 /* A parked call has no client side: only the retries that wait for it (its waiters) are told of
  * it. */
 static inline bool hf_call_is_parked(const struct hf_call *call)
 {
-    return call->park && call->stage != HF_CALL_JOINED && !hf_linked(&call->in_session);
+    return hf_call_park(call) && call->stage != HF_CALL_JOINED && !hf_linked(&call->in_session);
 }
 
 #endif
