@@ -134,7 +134,8 @@ static void check_runtime(struct check *c, const struct hf_runtime *runtime)
     }
     c->timers += armed(&runtime->stay) + armed(&runtime->start) + armed(&runtime->eof) +
                  armed(&runtime->check) + armed(&runtime->stall) + armed(&runtime->probe) +
-                 armed(&runtime->hold) + armed(&runtime->upstream.timer) + armed(&runtime->client);
+                 armed(&runtime->hold) + (runtime->upstream && armed(&runtime->upstream->timer)) +
+                 armed(&runtime->client);
     const struct hf_server_request *request;
     HF_LIST_EACH (request, &runtime->server_requests, struct hf_server_request, in_runtime) {
         c->timers += armed(&request->timer);

@@ -453,7 +453,8 @@ bool modern_listens_as_wanted(const struct sim *sim)
             continue;
         hf_free(hf_wanted_uris(runtime, &uris));
         if (listens_of(sim, child) != (child->instance->lists_tools || uris) ||
-            runtime->upstream.timer.at_ms) /* not acknowledged, or to be sent again */
+            (runtime->upstream &&
+             runtime->upstream->timer.at_ms)) /* not acknowledged, or to be sent again */
             return false;
     }
     return true;

@@ -25,9 +25,10 @@ static void read_tag(const struct hf_runtime *runtime, struct hf_span text, bool
         text, 3,
         (struct hf_span[]) { HF_SPAN("params"), HF_SPAN("_meta"), HF_SPAN(HF_META_LISTEN) });
     const bool is_tagged = hf_json_int(tag, &id);
-    const struct hf_upstream *ear = &runtime->upstream;
-    const bool is_open = is_tagged && ((ear->call && ear->call->id == (uint64_t)id) ||
-                                       (ear->next && ear->next->id == (uint64_t)id));
+    const struct hf_upstream *ear = runtime->upstream;
+    const bool is_open = is_tagged && ear &&
+                         ((ear->call && ear->call->id == (uint64_t)id) ||
+                          (ear->next && ear->next->id == (uint64_t)id));
     *ret_may = is_open || !is_tagged;
     *ret_must = is_open || (!is_tagged && !runtime->is_modern);
 }

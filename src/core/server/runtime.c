@@ -46,7 +46,6 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     hf_timer_init(&runtime->stall, HF_TIMER_STALL, runtime);
     hf_timer_init(&runtime->client, HF_TIMER_INITIALIZED, runtime);
     hf_timer_init(&runtime->probe, HF_TIMER_ERA_PROBE, runtime);
-    hf_timer_init(&runtime->upstream.timer, HF_TIMER_UPSTREAM, runtime);
     hf_timer_init(&runtime->hold, HF_TIMER_HOLD, runtime);
     runtime->transport = slot->server->engine->transports[slot->server->is_remote];
     if (runtime->transport->init)
@@ -58,15 +57,22 @@ struct hf_runtime *hf_runtime_new(struct hf_slot *slot)
     return runtime;
 }
 
+static void free_upstream(struct hf_upstream *upstream)
+{
+    hf_strings_free(upstream->uris);
+    for (size_t i = 0; i < upstream->changed_count; i++)
+        hf_free(upstream->changed[i]);
+    hf_free(upstream->changed);
+    hf_free(upstream);
+}
+
 static void free_runtime(void *p)
 {
     struct hf_runtime *runtime = p;
     if (runtime->transport->forget)
         runtime->transport->forget(runtime);
-    hf_strings_free(runtime->upstream.uris);
-    for (size_t i = 0; i < runtime->upstream.changed_count; i++)
-        hf_free(runtime->upstream.changed[i]);
-    hf_free(runtime->upstream.changed);
+    if (runtime->upstream)
+        free_upstream(runtime->upstream);
     hf_free(runtime->greeting);
     hf_tail_done(&runtime->tail);
     hf_free(runtime);
@@ -83,7 +89,8 @@ static void clear_timers(struct hf_runtime *runtime)
     hf_timer_clear(timers, &runtime->client);
     hf_timer_clear(timers, &runtime->probe);
     hf_timer_clear(timers, &runtime->hold);
-    hf_timer_clear(timers, &runtime->upstream.timer);
+    if (runtime->upstream)
+        hf_timer_clear(timers, &runtime->upstream->timer);
 }
 
 /* No answer can come any more: every call still in the runtime is judged by its evidence. */

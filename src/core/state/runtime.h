@@ -99,49 +99,54 @@ struct hf_runtime {
     struct hf_server *server;
     uint64_t generation;
     struct hf_runtime_machine machine;
+    unsigned holds; /* enum hf_hold */
     struct hf_backend *backend;
     long pid;
     const struct hf_transport_ops *transport;
     struct hf_remote *remote; /* what only a runtime behind a URL has; NULL: it has a pipe */
-    unsigned holds;           /* enum hf_hold */
-    bool is_started;
-    bool is_older_transport; /* HTTP+SSE, which no modern server speaks */
-    bool is_introducing;     /* our `initialized` is on its way to the server */
-    bool is_to_restore;      /* the server is to be told log level and subscriptions again */
-    bool is_modern;          /* the server speaks the modern era */
-    struct hf_link out;      /* frames to be written */
+    /* its start */
+    bool is_started : 1;
+    bool is_older_transport : 1; /* HTTP+SSE, which no modern server speaks */
+    bool is_modern : 1;          /* the server speaks the modern era */
+    bool was_probed : 1, is_probing : 1, has_shown_life : 1;
+    bool may_die_of_probe : 1; /* server/discover was its first message, and is not answered */
+    bool is_introducing : 1;   /* our `initialized` is on its way to the server */
+    bool awaits_client : 1;    /* our `initialized` waits for the client's */
+    bool is_to_restore : 1;    /* the server is to be told log level and subscriptions again */
+    /* its life */
+    bool write_wanted : 1; /* HF_DO_WRITE was emitted */
+    bool completed_a_call : 1;
+    bool check_is_due : 1; /* a liveness check waits for the calls in flight */
+    bool is_suspect : 1;   /* one call was lost: the server is being checked, or will be */
+    /* its end */
+    bool is_frozen : 1, has_exited : 1, is_silent : 1, is_tree_gone : 1, is_over : 1;
+    bool is_settled : 1;
+    bool is_loss_pending : 1; /* its stdout is closed, and the exit that explains it has not come */
+    /* what the server can do */
+    bool has_logging : 1, has_subscribe : 1, has_tasks : 1;
+    bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT];
+    uint32_t checks_failed;
+    int wait_status;
+    uint32_t in_flight;   /* how many of `calls` are clients' */
+    struct hf_link calls; /* in stage QUEUED, WRITING or SENT; ours included */
+    struct hf_link out;   /* frames to be written */
     uint64_t written;
     struct hf_tail tail; /* the last bytes that were written */
     int64_t taken_back;
-    bool is_frozen, has_exited, is_silent, is_tree_gone, is_over, is_settled;
-    bool is_loss_pending; /* its stdout is closed, and the exit that explains it has not come */
-    bool write_wanted;    /* HF_DO_WRITE was emitted */
-    int wait_status;
-    struct hf_link calls; /* in stage QUEUED, WRITING or SENT; ours included */
-    uint32_t in_flight;   /* how many of `calls` are clients' */
-    bool completed_a_call;
-    bool has_capability[HF_PART_COUNT], announces[HF_PART_COUNT], has_logging, has_subscribe,
-        has_tasks;
-    struct hf_upstream upstream;
-    char *greeting;
-    struct hf_listing listing[HF_PART_COUNT];
-    bool was_probed, is_probing, has_shown_life;
-    bool may_die_of_probe; /* server/discover was its first message, and is not answered */
-    struct hf_timer stay, start, eof, check, stall, probe;
-    uint64_t last_byte_ms, last_write_ms;
-    uint32_t checks_failed;
-    bool awaits_client;     /* our `initialized` waits for the client's */
-    struct hf_timer client; /* when the client's `initialized` is not waited for any longer */
-    uint64_t roots_of;      /* number of the client whose roots the server knows; 0: nobody's */
-    bool check_is_due;      /* a liveness check waits for the calls in flight */
-    struct hf_call *check_call;
-    bool is_suspect;       /* one call was lost: the server is being checked, or will be */
-    uint64_t suspected_ms; /* when the last check of a suspect began; 0: never */
-    struct hf_timer hold;  /* when HF_HOLD_CHECK ends */
-    struct hf_link server_requests;
-    uint32_t server_request_count;
     size_t unsent_bytes;   /* memory for messages that the server has not taken yet */
     uint32_t unsent_count; /* how many exchanges carry them, behind a URL */
+    uint32_t server_request_count;
+    struct hf_link server_requests;
+    uint64_t last_byte_ms, last_write_ms;
+    char *greeting;
+    struct hf_listing listing[HF_PART_COUNT];
+    struct hf_upstream *upstream; /* NULL: the server was never asked to tell us of anything */
+    uint64_t roots_of; /* number of the client whose roots the server knows; 0: nobody's */
+    struct hf_call *check_call;
+    uint64_t suspected_ms; /* when the last check of a suspect began; 0: never */
+    struct hf_timer stay, start, eof, check, stall, probe;
+    struct hf_timer client; /* when the client's `initialized` is not waited for any longer */
+    struct hf_timer hold;   /* when HF_HOLD_CHECK ends */
 };
 
 static inline bool hf_runtime_is_renewing(const struct hf_runtime *runtime)

@@ -269,8 +269,7 @@ bool hf_uri_is_wanted(const struct hf_runtime *runtime, const char *spelled)
                     (find_own(owner, server, spelled, false) ||
                      (runtime->has_subscribe && find_own(owner, server, spelled, true)))
               : is_wanted_at(runtime, server, spelled) || is_wanted_at(runtime, NULL, spelled);
-    return is_subscribed ||
-           (hf_upstream_find(&runtime->upstream, spelled) && is_coming(runtime, spelled));
+    return is_subscribed || (hf_upstream_find(runtime, spelled) && is_coming(runtime, spelled));
 }
 
 struct wanted {
@@ -296,7 +295,7 @@ static void collect_coming(struct wanted *wanted, const struct hf_runtime *runti
         if (!call->session || call->method->id != HF_METHOD_SUBSCRIBE)
             continue;
         char *uri = hf_json_canonical_string(call->uri);
-        char *const *known = hf_upstream_find(&runtime->upstream, uri);
+        char *const *known = hf_upstream_find(runtime, uri);
         if (known)
             wanted->uris[wanted->count++] = *known;
         hf_free(uri);

@@ -37,6 +37,15 @@ static bool can_be_asked(const struct hf_runtime *runtime)
            !runtime->server->engine->is_stopping;
 }
 
+static struct hf_upstream *upstream_of(struct hf_runtime *runtime) /* made if there is none */
+{
+    if (!runtime->upstream) {
+        runtime->upstream = hf_new(struct hf_upstream);
+        hf_timer_init(&runtime->upstream->timer, HF_TIMER_UPSTREAM, runtime);
+    }
+    return runtime->upstream;
+}
+
 /* ---- the URIs that a server was asked for ---- */
 
 static bool is_same(char *const *asked, const char *const *wanted, size_t count)
@@ -80,7 +89,7 @@ static size_t place_of(const struct hf_upstream *upstream, const char *uri)
     return from;
 }
 
-char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *spelled)
+static char *const *find(const struct hf_upstream *upstream, const char *spelled)
 {
     const size_t at = place_of(upstream, spelled);
     return at < upstream->uri_count && strcmp(upstream->uris[at], spelled) == 0
@@ -88,10 +97,15 @@ char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *sp
                : NULL;
 }
 
+char *const *hf_upstream_find(const struct hf_runtime *runtime, const char *spelled)
+{
+    return runtime->upstream ? find(runtime->upstream, spelled) : NULL;
+}
+
 static void set_known(struct hf_upstream *upstream, const char *uri, bool is_known)
 {
     const size_t at = place_of(upstream, uri), behind = upstream->uri_count - at;
-    char *const *old = hf_upstream_find(upstream, uri);
+    char *const *old = find(upstream, uri);
     if (is_known == (old != NULL))
         return;
     if (old) {
@@ -125,9 +139,9 @@ static void forget_changes(struct hf_upstream *upstream)
 /* A modern server is asked for all URIs at once in any case, so for it none is remembered. */
 void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri)
 {
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     hf_mark(runtime->server->engine, HF_MARK_RUNTIME, &runtime->mark);
-    if (runtime->is_modern || !upstream->is_in_step)
+    if (runtime->is_modern || !upstream || !upstream->is_in_step)
         return;
     if (upstream->changed_count == CHANGES_MAX) {
         forget_changes(upstream);
@@ -151,7 +165,7 @@ static void send_request(struct hf_runtime *runtime, enum hf_method_id method, c
 
 static void ask_for_difference(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     char *const *old = upstream->uris;
     size_t i = 0;
     while (i < count || (old && *old)) {
@@ -168,18 +182,18 @@ static void ask_for_difference(struct hf_runtime *runtime, const char *const *wa
 
 static void review_uri(struct hf_runtime *runtime, const char *uri)
 {
-    const bool is_known = hf_upstream_find(&runtime->upstream, uri);
+    const bool is_known = hf_upstream_find(runtime, uri);
     const bool is_wanted = hf_uri_is_wanted(runtime, uri);
     if (is_wanted == is_known)
         return;
     send_request(runtime, is_wanted ? HF_METHOD_SUBSCRIBE : HF_METHOD_UNSUBSCRIBE, uri);
-    set_known(&runtime->upstream, uri, is_wanted);
+    set_known(runtime->upstream, uri, is_wanted);
 }
 
 static void heard(struct hf_runtime *runtime, struct hf_span raw_uri, bool is_known)
 {
     char *uri = hf_json_canonical_string(raw_uri);
-    set_known(&runtime->upstream, uri, is_known);
+    set_known(upstream_of(runtime), uri, is_known);
     hf_free(uri);
 }
 
@@ -207,7 +221,7 @@ void hf_upstream_unsure(struct hf_runtime *runtime, const struct hf_call *call)
 static void listen_again_later(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     const uint64_t delay = hf_doubled_ms(AGAIN_MS, upstream->failures++, AGAIN_MS_MAX);
     hf_timer_set(&engine->timers, &upstream->timer, engine->now_ms + delay);
 }
@@ -223,7 +237,7 @@ static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
         hf_json_add_key(out, kinds[part]);
         hf_buf_add_str(out, "true");
     }
-    char *const *uris = runtime->upstream.uris;
+    char *const *uris = runtime->upstream->uris;
     if (!*uris)
         return;
     hf_json_add_key(out, "resourceSubscriptions");
@@ -238,7 +252,7 @@ static void add_filter(struct hf_buf *out, const struct hf_runtime *runtime)
 static void listen_now(struct hf_runtime *runtime)
 {
     struct hf_engine *engine = runtime->server->engine;
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     struct hf_buf params = hf_draft();
     hf_buf_add_str(&params, "{\"notifications\":{");
     const size_t before = hf_buf_len(&params);
@@ -262,7 +276,7 @@ static void listen_now(struct hf_runtime *runtime)
 
 static void listen_for(struct hf_runtime *runtime, const char *const *wanted, size_t count)
 {
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     const bool listens = upstream->call || upstream->next;
     if (upstream->is_refused ||
         (listens && !upstream->is_stale && is_same(upstream->uris, wanted, count)))
@@ -282,18 +296,26 @@ static void review_all(struct hf_runtime *runtime)
 {
     size_t count;
     const char **wanted = hf_wanted_uris(runtime, &count);
-    if (runtime->is_modern)
-        listen_for(runtime, wanted, count);
-    else if (!is_same(runtime->upstream.uris, wanted, count))
-        ask_for_difference(runtime, wanted, count);
-    runtime->upstream.is_in_step = !runtime->is_modern;
-    runtime->upstream.has_changed = false;
+    if (runtime->upstream || runtime->is_modern || count > 0) {
+        struct hf_upstream *upstream = upstream_of(runtime);
+        if (runtime->is_modern)
+            listen_for(runtime, wanted, count);
+        else if (!is_same(upstream->uris, wanted, count))
+            ask_for_difference(runtime, wanted, count);
+        upstream->is_in_step = !runtime->is_modern;
+        upstream->has_changed = false;
+    }
     hf_free(wanted);
 }
 
 void hf_upstream_review(struct hf_runtime *runtime)
 {
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
+    if (!upstream) {
+        if (can_be_asked(runtime))
+            review_all(runtime);
+        return;
+    }
     if (!can_be_asked(runtime))
         upstream->is_in_step = false;
     else if (runtime->is_modern && (upstream->next || upstream->timer.at_ms))
@@ -308,14 +330,15 @@ void hf_upstream_review(struct hf_runtime *runtime)
 
 void hf_upstream_restore(struct hf_runtime *runtime)
 {
-    forget_uris(&runtime->upstream);
+    if (runtime->upstream)
+        forget_uris(runtime->upstream);
     hf_upstream_review(runtime);
 }
 
 /* The new listen request is in force from here on, and the one before it is withdrawn. */
 static void acknowledged(struct hf_runtime *runtime)
 {
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     struct hf_engine *engine = runtime->server->engine;
     struct hf_call *before = upstream->call;
     hf_timer_clear(&engine->timers, &upstream->timer);
@@ -335,7 +358,7 @@ static void acknowledged(struct hf_runtime *runtime)
 
 void hf_upstream_timer(struct hf_runtime *runtime)
 {
-    if (runtime->upstream.next)
+    if (runtime->upstream->next)
         acknowledged(runtime);
     else
         hf_upstream_review(runtime);
@@ -353,7 +376,7 @@ bool hf_upstream_is_current(struct hf_runtime *runtime, const struct hf_call *or
         if (!call || call->owner->purpose != HF_FOR_SUBSCRIPTION)
             return false;
     }
-    if (call && call == runtime->upstream.next)
+    if (call && runtime->upstream && call == runtime->upstream->next)
         acknowledged(runtime);
     return true;
 }
@@ -362,7 +385,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 {
     struct hf_runtime *runtime = call->runtime;
     const bool is_unknown = hf_msg_error_code(msg) == -32601;
-    runtime->upstream.is_refused |= is_unknown;
+    runtime->upstream->is_refused |= is_unknown;
     hf_call_end_ours(call);
     if (is_unknown && runtime->transport->listen_refused)
         runtime->transport->listen_refused(runtime);
@@ -371,7 +394,7 @@ static void answered(struct hf_call *call, const struct hf_msg *msg)
 static void left(struct hf_call *call)
 {
     struct hf_runtime *runtime = call->runtime;
-    struct hf_upstream *upstream = &runtime->upstream;
+    struct hf_upstream *upstream = runtime->upstream;
     const uint64_t now = runtime->server->engine->now_ms;
     if (call != upstream->call && call != upstream->next) /* another has taken its place */
         return;

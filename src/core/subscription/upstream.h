@@ -8,14 +8,13 @@
 struct hf_call;
 struct hf_msg;
 struct hf_runtime;
-struct hf_upstream;
 
 /* The server of this runtime knows no subscriptions yet, or has lost them: asks for all of them. */
 void hf_upstream_restore(struct hf_runtime *runtime);
 /* Clients may want this URI now, or not any more: it is looked at in the next review. */
 void hf_upstream_mark(struct hf_runtime *runtime, struct hf_span uri);
-/* The URI in upstream->uris, or NULL. */
-char *const *hf_upstream_find(const struct hf_upstream *upstream, const char *spelled);
+/* The URI among those that the server was asked for, or NULL. */
+char *const *hf_upstream_find(const struct hf_runtime *runtime, const char *spelled);
 /* Asks the server for what clients want now, as far as that differs from what it was asked for. */
 void hf_upstream_review(struct hf_runtime *runtime);
 void hf_upstream_timer(struct hf_runtime *runtime);
