@@ -11,16 +11,27 @@
 #include "core/server/server_request.h"
 #include "core/settings.h"
 #include "core/state/engine_state.h"
+#include "core/state/party.h"
 #include "core/state/server.h"
 #include "core/state/session.h"
+#include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
+
+/* With more parties than this, what each of them holds is not looked at. */
+enum { PARTIES_MAX = 64 };
 
 struct check {
     const struct hf_engine *engine;
     hf_broken_hook hook;
     void *context;
     /* What walking the engine finds, to be compared with its counters. */
-    size_t timers, calls, held;
-    uint64_t bytes, kept;
+    size_t timers, calls, held, gone;
+    uint64_t shared[HF_SHARED_COUNT];
+    struct held_by {
+        const struct hf_client_party *party;
+        uint64_t shared[HF_SHARED_COUNT];
+    } parties[PARTIES_MAX];
+    size_t party_count;
 };
 
 static void HF_PRINTF(3, 4) broken(const struct check *c, unsigned promise, const char *format, ...)
@@ -31,6 +42,48 @@ static void HF_PRINTF(3, 4) broken(const struct check *c, unsigned promise, cons
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     c->hook(c->context, promise, sentence);
+}
+
+/* ---- shares ---- */
+
+static struct held_by *party_in(struct check *c, const struct hf_client_party *party)
+{
+    for (size_t i = 0; i < c->party_count && i < PARTIES_MAX; i++)
+        if (c->parties[i].party == party)
+            return &c->parties[i];
+    if (c->party_count++ >= PARTIES_MAX)
+        return NULL;
+    struct held_by *by = &c->parties[c->party_count - 1];
+    *by = (struct held_by) { .party = party };
+    return by;
+}
+
+/* `party` and those that it is in hold this much. */
+static void count(struct check *c, const struct hf_client_party *party, enum hf_shared what,
+                  uint64_t amount)
+{
+    c->shared[what] += amount;
+    for (; party; party = party->within) {
+        struct held_by *by = party_in(c, party);
+        if (by)
+            by->shared[what] += amount;
+    }
+}
+
+static void check_shares(const struct check *c)
+{
+    for (enum hf_shared what = HF_SHARED_NONE + 1; what < HF_SHARED_COUNT; what++) {
+        const char *name = hf_shared_name(what);
+        const uint64_t used = c->engine->bounds[what].used;
+        if (used != c->shared[what])
+            broken(c, 12, "of %s %llu are counted, and %llu are held", name,
+                   (unsigned long long)used, (unsigned long long)c->shared[what]);
+        for (size_t i = 0; c->party_count <= PARTIES_MAX && i < c->party_count; i++)
+            if (c->parties[i].party->shares[what].used != c->parties[i].shared[what])
+                broken(c, 8, "a party is counted for %llu of %s, and holds %llu",
+                       (unsigned long long)c->parties[i].party->shares[what].used, name,
+                       (unsigned long long)c->parties[i].shared[what]);
+    }
 }
 
 /* ---- calls, runtimes, exchanges ---- */
@@ -61,7 +114,12 @@ static void check_call_table(struct check *c)
         left--;
         c->calls++;
         c->timers += armed(&call->timer);
-        c->bytes += call->held;
+        count(c, call->party, HF_SHARED_CALLS, call->party != NULL);
+        count(c, call->party, HF_SHARED_HELD, call->held);
+        const bool is_gone = hf_call_detour(call)->gone_ms != 0;
+        c->gone += is_gone;
+        if (is_gone != (call->detour && hf_linked(&call->detour->in_gone)))
+            broken(c, 0, "a call whose client is gone is not in its party's list of them");
         if (call->stage == HF_CALL_ENDED ? call->held > 0 : call->held < call->text_length)
             broken(c, 12, "what a call holds is not what is counted for it");
         c->held += call->stage == HF_CALL_HELD;
@@ -75,9 +133,9 @@ static void check_call_table(struct check *c)
     }
     if (c->calls != engine->call_count || c->held != engine->held_count)
         broken(c, 0, "calls in the table and their counts differ");
-    if (c->bytes != engine->held_bytes)
-        broken(c, 12, "held_bytes is %llu, calls hold %llu", (unsigned long long)engine->held_bytes,
-               (unsigned long long)c->bytes);
+    if (c->gone != engine->gone_count)
+        broken(c, 0, "%u calls are counted whose clients are gone, of %zu", engine->gone_count,
+               c->gone);
 }
 
 static void check_exchanges(struct check *c, const struct hf_runtime *runtime)
@@ -328,7 +386,7 @@ static void check_park(struct check *c, const struct hf_park *park)
     const bool is_awaited = !hf_list_empty(&park->waiters);
     const struct hf_call *waiter;
     c->timers += armed(&park->timer);
-    c->kept += park->kept;
+    count(c, park->party, HF_SHARED_PARKED, park->kept);
     if (park->call && (hf_call_park(park->call) != park || park->call->session != park->session))
         broken(c, 0, "a parked call is not where it is parked");
     HF_LIST_EACH (waiter, &park->waiters, struct hf_call, link) {
@@ -347,21 +405,31 @@ static void check_park(struct check *c, const struct hf_park *park)
         broken(c, 12, "a parked call keeps %zu bytes, and counts %zu", weight_of(park), park->kept);
 }
 
+static void count_subscriptions(struct check *c, const struct hf_link *list)
+{
+    const struct hf_subscription *sub;
+    HF_LIST_EACH (sub, list, struct hf_subscription, link)
+        count(c, sub->party, HF_SHARED_SUBSCRIPTIONS, 1);
+}
+
 static void check_sessions(struct check *c)
 {
     const struct hf_session *session;
     HF_LIST_EACH (session, &c->engine->sessions, struct hf_session, link) {
         c->timers += armed(&session->settle);
+        count(c, session->party, HF_SHARED_REMEMBERED, session->remembered_bytes);
+        count_subscriptions(c, &session->subscriptions);
+        const struct hf_listener *listener;
+        HF_LIST_EACH (listener, &session->listeners, struct hf_listener, link)
+            count_subscriptions(c, &listener->subscriptions);
         const struct hf_park *park;
         HF_LIST_EACH (park, &session->parks, struct hf_park, link) {
             check_park(c, park);
         }
     }
-    if (c->kept != c->engine->kept_bytes)
-        broken(c, 12, "kept_bytes is %llu, parked calls keep %llu",
-               (unsigned long long)c->engine->kept_bytes, (unsigned long long)c->kept);
-    if (c->kept > c->engine->limits.max_buffered_bytes / 2 + sizeof(struct hf_park))
-        broken(c, 12, "parked calls keep %llu bytes", (unsigned long long)c->kept);
+    const uint64_t parked = c->shared[HF_SHARED_PARKED];
+    if (parked > c->engine->limits.max_buffered_bytes / 2 + sizeof(struct hf_park))
+        broken(c, 12, "parked calls keep %llu bytes", (unsigned long long)parked);
 }
 
 void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *context)
@@ -374,6 +442,7 @@ void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *
         check_server(&c, server);
     }
     check_sessions(&c);
+    check_shares(&c);
     if (c.timers != engine->timers.count)
         broken(&c, 0, "%zu timers are set, of which %zu have an owner", engine->timers.count,
                c.timers);

@@ -1,5 +1,6 @@
 /* engine.c - the engine's frame: effects, notes, time, freed memory. See engine.h. */
 #include "core/engine.h"
+#include "core/call/party.h"
 #include <assert.h>
 #include "core/bridge/park.h"
 #include "core/call/call.h"
@@ -50,6 +51,7 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
 {
     struct hf_engine *engine = hf_new(struct hf_engine);
     engine->limits = *limits;
+    hf_bounds_init(engine);
     engine->random = seed ? seed : 1;
     engine->transports[false] = &hf_pipe_transport;
     engine->transports[true] = &hf_remote_transport;
@@ -85,12 +87,12 @@ void hf_engine_set_secret(struct hf_engine *engine, const uint8_t secret[HF_SECR
 
 uint64_t hf_engine_held_bytes(const struct hf_engine *engine)
 {
-    return engine->held_bytes;
+    return engine->bounds[HF_SHARED_HELD].used;
 }
 
 uint64_t hf_engine_remembered_bytes(const struct hf_engine *engine)
 {
-    return engine->remembered_bytes;
+    return engine->bounds[HF_SHARED_REMEMBERED].used;
 }
 
 const struct hf_stats *hf_engine_stats(const struct hf_engine *engine)

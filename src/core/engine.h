@@ -30,6 +30,18 @@ struct hf_runtime;         /* one live connection to a server */
 struct hf_session;         /* one client */
 struct hf_remote_exchange; /* one HTTP exchange of a runtime with its remote server */
 struct hf_policy;          /* what some clients may see and use */
+struct hf_client_party;    /* one of those among whom what is bounded for all is shared */
+
+/* What is bounded for all clients together; each party has a share of it (base/share.h). */
+#define HF_SHARED(X) /* id, name for machines */                                                   \
+    X(CALLS, "calls")                                                                              \
+    X(HELD, "request_bytes")                                                                       \
+    X(SUBSCRIPTIONS, "subscriptions")                                                              \
+    X(REMEMBERED, "client_bytes")                                                                  \
+    X(PARKED, "parked_bytes")
+#define HF_SHARED_ENUM(id, name) HF_SHARED_##id,
+enum hf_shared { HF_SHARED_NONE, HF_SHARED(HF_SHARED_ENUM) HF_SHARED_COUNT };
+const char *hf_shared_name(enum hf_shared what);
 
 /* The shell's side of a server, a runtime, an exchange and a session. The engine hands each back to
  * the shell that gave it, and never looks inside: what they are is the shell's to say. */
@@ -88,6 +100,7 @@ struct hf_effect {
     bool is_answer;                    /* answers one request of that message */
     int error_code;                    /* if the answer is an error */
     enum hf_failure_form failure_form; /* of an answer: that of a failure in its place */
+    enum hf_shared over; /* that the answered request would have exceeded its share of */
     /* HF_DO_ASK_LEAVE */
     enum hf_seam seam;
     uint64_t ticket;
@@ -308,6 +321,17 @@ void hf_session_set_errors_as(struct hf_session *session, enum hf_errors_as erro
 /* Right after hf_session_open. */
 void hf_session_set_policy(struct hf_session *session, struct hf_policy *policy);
 
+/* A party is a token, an address, a client: whatever must leave something to the others. A party
+ * may be within another, as a session is within its token. Sessions and what they hold keep their
+ * party alive. */
+struct hf_client_party *hf_client_party_new(struct hf_client_party *within); /* NULL: in none */
+void hf_client_party_unref(struct hf_client_party *party);                   /* NULL accepted */
+/* A limit of the party's own, whatever is free; 0: none. */
+void hf_client_party_set_max(struct hf_client_party *party, enum hf_shared what, uint64_t max);
+uint64_t hf_client_party_used(const struct hf_client_party *party, enum hf_shared what);
+/* Right after hf_session_open; without it a session is a party of its own. */
+void hf_session_set_party(struct hf_session *session, struct hf_client_party *party);
+
 /* `only` NULL: the client sees all servers, under prefixed names. Else that server alone, under its
  * own names. */
 struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *only,
@@ -321,6 +345,7 @@ struct hf_origin {
     uint64_t via;
     struct hf_span who; /* the client: a token, an address, a process; n 0: nobody in particular */
     struct hf_span key; /* idempotency key from outside the message; p NULL: none */
+    struct hf_client_party *party; /* that has to pay for the message; NULL: the session's */
 };
 /* Returns how many answers the message will get; some may be among the effects already. */
 unsigned hf_session_message_from(struct hf_session *session, struct hf_span text,

@@ -76,8 +76,9 @@ struct hf_limits { /* of the whole process */
     uint64_t max_message_bytes, max_buffered_bytes;
     uint32_t max_depth;
     uint64_t page_bytes;
-    uint32_t park_ms; /* how long a parked call waits for its client's retry */
-    uint32_t shares;  /* times what is free, one party may have of each limit; 0: all of it */
+    uint32_t park_ms;   /* how long a parked call waits for its client's retry */
+    uint32_t max_calls; /* under way at a time; 0: as many as the table can hold */
+    uint32_t shares;    /* times what is free, one party may have of each limit; 0: all of it */
 };
 
 #endif

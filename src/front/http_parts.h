@@ -202,6 +202,9 @@ struct hf_http_session *hf_http_session_find(struct hf_http_front *front,
 struct hf_http_session *hf_http_session_look_up(const struct hf_http_front *front,
                                                 const struct hf_caller *caller, struct hf_span id);
 void hf_http_session_touch(struct hf_http_session *session);
+/* The party of this connection, with a reference. For a client of this machine that has no session
+ * yet, a new party is made for its connection. */
+struct hf_party *hf_http_party_of(struct hf_exchange *exchange);
 /* What the engine is told of a message of that exchange beside its text. */
 struct hf_origin hf_http_session_origin(const struct hf_http_session *session,
                                         const struct hf_exchange *exchange, uint64_t via);

@@ -235,14 +235,21 @@ static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusa
                       hf_refusal_name(kind), (unsigned long long)refusals->kinds[kind].count);
 }
 
-/* Only counts that are not 0: with many tokens most are. */
-static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
+const char *hf_limit_name(enum hf_front_limit limit)
 {
     static const char *const names[] = { [HF_LIMIT_CONNECTIONS] = "connections",
                                          [HF_LIMIT_BYTES] = "bytes",
                                          [HF_LIMIT_SESSIONS] = "sessions" };
+    return limit < HF_LIMIT_OF_ENGINE
+               ? names[limit]
+               : hf_shared_name((enum hf_shared)(limit - HF_LIMIT_OF_ENGINE));
+}
+
+/* Only counts that are not 0: with many tokens most are. */
+static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
+{
     begin(out, "refused_total", "counter",
-          "HTTP requests refused for a limit, by the name of their token.");
+          "Requests of HTTP clients refused for a limit, by the name of their token.");
     for (size_t i = 0; i < tallies->count; i++) {
         const struct hf_tally *tally = &tallies->list[i];
         for (unsigned limit = 0; limit < HF_FRONT_LIMITS; limit++) {
@@ -250,7 +257,7 @@ static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
                 continue;
             hf_buf_add_str(out, "holdfast_refused_total{token=");
             add_label(out, tally->token);
-            end_line(out, "limit", names[limit], tally->refused[limit]);
+            end_line(out, "limit", hf_limit_name(limit), tally->refused[limit]);
         }
     }
 }

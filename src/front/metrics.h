@@ -14,8 +14,14 @@ enum hf_front_limit {
     HF_LIMIT_CONNECTIONS, /* streams too */
     HF_LIMIT_BYTES,
     HF_LIMIT_SESSIONS,
-    HF_FRONT_LIMITS
+    HF_LIMIT_OF_ENGINE, /* and those behind it: of what the engine shares */
+    HF_FRONT_LIMITS = HF_LIMIT_OF_ENGINE + HF_SHARED_COUNT
 };
+static inline enum hf_front_limit hf_limit_of_engine(enum hf_shared what)
+{
+    return (enum hf_front_limit)(HF_LIMIT_OF_ENGINE + what);
+}
+const char *hf_limit_name(enum hf_front_limit limit); /* as in the metrics */
 
 /* How often clients with one token were refused because of each limit. */
 struct hf_tally {

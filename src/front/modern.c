@@ -154,9 +154,12 @@ static void take(struct hf_http_session *session, const struct post *post, bool 
     }
     stream->takes_json = takes_json;
     stream->takes_events = takes_events;
-    const struct hf_origin origin = hf_http_session_origin(session, post->exchange, stream->via);
+    struct hf_party *party = hf_http_party_of(post->exchange); /* others use the same session */
+    struct hf_origin origin = hf_http_session_origin(session, post->exchange, stream->via);
+    origin.party = party->core;
     stream->owed = stream->total = hf_session_message_from(
         session->core, hf_exchange_body(post->exchange), &origin, hf_shell_time(front->shell));
+    hf_party_unref(party);
 }
 
 static void take_request(struct hf_http_front *front, const struct hf_caller *caller,

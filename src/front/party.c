@@ -57,6 +57,7 @@ struct hf_party *hf_party_new(struct hf_party *within)
     struct hf_party *party = hf_new(struct hf_party);
     party->refs = 1;
     hf_link_init(&party->by_use);
+    party->core = hf_client_party_new(within ? within->core : NULL);
     if (!within)
         return party;
     party->within = hf_party_ref(within);
@@ -82,6 +83,7 @@ void hf_party_unref(struct hf_party *party)
         assert(party->sessions.used == 0 && party->kept.used == 0);
         if (party->parties)
             hf_map_remove(&party->parties->by_key, &party->in_map);
+        hf_client_party_unref(party->core);
         hf_free(party->token);
         hf_free(party);
         party = within;

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/sha256.h"
+#include "core/engine.h"
 #include "io/address.h"
 #include "io/http_server.h"
 
@@ -30,7 +31,8 @@ enum { HF_PARTY_KEY_SIZE = 16 };
 struct hf_party {
     struct hf_http_party http; /* first: connections and the bytes that wait on them */
     struct hf_share sessions;
-    struct hf_share kept; /* bytes of events kept for clients that may resume */
+    struct hf_share kept;         /* bytes of events kept for clients that may resume */
+    struct hf_client_party *core; /* what the engine holds for it */
     struct hf_party *within;
     struct hf_link by_use; /* sessions that the party opened, the longest unused first */
     char *token;           /* name of its token; NULL: it has none */

@@ -93,14 +93,11 @@ void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission a
 void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
                            enum hf_front_limit limit)
 {
-    static const char *const names[] = { [HF_LIMIT_CONNECTIONS] = "connections",
-                                         [HF_LIMIT_BYTES] = "buffered bytes (maxBufferedBytes)",
-                                         [HF_LIMIT_SESSIONS] = "sessions (maxSessions)" };
     const char *token = party ? hf_party_token(party) : NULL;
     log_refusal(front, HF_REFUSED_LIMIT,
                 "refused a request of %s%s%s: of all %s it has its share, or none are left",
                 token ? "token \"" : "a client", token ? token : "", token ? "\"" : "",
-                names[limit]);
+                hf_limit_name(limit));
     struct hf_tally *tally = front->tallies.list;
     for (size_t i = 1; token && i < front->tallies.count; i++)
         if (!strcmp(front->tallies.list[i].token, token))

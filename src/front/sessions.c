@@ -17,6 +17,8 @@ static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
     struct hf_http_session *session = HF_ITEM(sink, struct hf_http_session, sink);
     if (!session->core)
         return;
+    if (effect->over)
+        hf_http_count_refusal(session->front, session->party, hf_limit_of_engine(effect->over));
     if (session->is_modern) {
         hf_modern_send(session, effect);
         return;
@@ -109,6 +111,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     hf_http_wake(front, now_ms + front->session_ttl_ms);
     session->core =
         hf_session_open(front->shell->engine, only, &session->sink, hf_shell_time(front->shell));
+    hf_session_set_party(session->core, session->party->core);
     if (caller->token) {
         session->has_token = true;
         session->token_name = hf_strdup(caller->token->name);
@@ -131,9 +134,7 @@ static enum hf_share_verdict find_room(struct hf_http_front *front, const struct
     return hf_share_judge(&front->sessions, &opener->sessions, 1);
 }
 
-/* The party of this connection, with a reference. For a client of this machine that has no session
- * yet, a new party is made for its connection. */
-static struct hf_party *opener_of(struct hf_exchange *exchange)
+struct hf_party *hf_http_party_of(struct hf_exchange *exchange)
 {
     struct hf_http_party *http = hf_exchange_party(exchange);
     if (http)
@@ -173,7 +174,7 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
         hf_http_refuse(exchange, 503, id, -31005, "holdfast is shutting down");
         return NULL;
     }
-    struct hf_party *opener = opener_of(exchange);
+    struct hf_party *opener = hf_http_party_of(exchange);
     const enum hf_share_verdict verdict = find_room(front, opener);
     if (verdict == HF_SHARE_FITS)
         return make(front, caller, only, opener, is_sse);

@@ -177,7 +177,8 @@ static bool must_go_at_once(const struct sim *sim, const struct client *client,
                   child->readable_end - child->read_total + 8192 < child->capacity;
     return has_room && !r->is_forbidden && !(max && slot->current->in_flight >= max) &&
            slot->server->parts[HF_PART_TOOLS] && r->knew_its_name &&
-           sim->engine->held_bytes + 8192 < sim->limits.max_buffered_bytes;
+           hf_party_may_take(sim->engine, client->session->party, HF_SHARED_CALLS, 2) &&
+           hf_party_may_take(sim->engine, client->session->party, HF_SHARED_HELD, 8192);
 }
 
 static bool is_forbidden(const struct client *client, const struct request *r)

@@ -12,6 +12,17 @@ static struct instance *endpoint_for(struct sim *sim, const struct client *clien
     return pick < SERVERS ? sim->seats[pick] : NULL;
 }
 
+/* Two in three come with a token; the others are parties of their own. */
+static void join_party(struct sim *sim, struct client *client)
+{
+    const unsigned which = client->visit % (PARTIES + 1);
+    if (which == PARTIES)
+        return;
+    struct hf_client_party *party = hf_client_party_new(sim->parties[which]);
+    hf_session_set_party(client->session, party);
+    hf_client_party_unref(party);
+}
+
 void client_open(struct sim *sim, struct client *client)
 {
     struct instance *only = endpoint_for(sim, client);
@@ -27,6 +38,7 @@ void client_open(struct sim *sim, struct client *client)
           client->only ? " to " : "", client->only ? seat_names[client->only->seat] : "");
     client->session = hf_session_open(sim->engine, client->only ? client->only->server : NULL,
                                       hf_sink_of(client), at(sim->now_ms));
+    join_party(sim, client);
     if (client->is_modern && client->is_http)
         hf_session_set_modern(client->session);
     sim->stats->modern_clients += client->is_modern;

@@ -3,6 +3,7 @@
 #define HF_SIM_INSIDE_H
 
 #include "core/bridge/park.h"
+#include "core/call/party.h"
 #include "core/catalog/part.h"
 #include "core/client/audience.h"
 #include "core/client/policy.h"

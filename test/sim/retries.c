@@ -274,7 +274,8 @@ static struct verdict look(const struct hf_msg *msg, int64_t code)
         .code = code,
         .is_expired = code == -32602 && error_has(msg, "has expired"),
         .is_invalid = code == -32602 && error_has(msg, "\"Invalid "),
-        .is_turned_away = code == -31005 && error_has(msg, "holds too many requests"),
+        .is_turned_away = code == -31005 && (error_has(msg, "too_many_calls") ||
+                                             error_has(msg, "max_buffered_bytes")),
         .is_not_kept = code == -31006 && error_has(msg, "result_not_kept"),
     };
 }

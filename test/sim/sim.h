@@ -430,10 +430,13 @@ struct client {
     int variant[INSTANCES];        /* of its tools, as last given; -1: not on the first page */
 };
 
+enum { PARTIES = 2 };
+
 struct sim {
     uint64_t seed, random;
     uint64_t now_ms, events, chaos_ends;
     struct hf_engine *engine;
+    struct hf_client_party *parties[PARTIES]; /* tokens: each has several clients */
     struct hf_limits limits;
     struct stats *stats;
     bool trace, is_calm, was_mad, is_stopping, has_failed, in_event;

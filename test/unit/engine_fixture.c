@@ -73,6 +73,8 @@ static void send_to(struct world *w, const struct hf_effect *effect)
     m->via = effect->via;
     m->is_answer = effect->is_answer;
     m->error_code = effect->error_code;
+    if (effect->over)
+        c->over = effect->over;
     CHECK_EQ(m->is_answer, m->msg.kind >= HF_MSG_RESULT);
 }
 

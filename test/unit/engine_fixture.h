@@ -124,6 +124,7 @@ struct client {
     struct messages got, sent;
     uint64_t taken_back[TAKEN_BACK_MAX]; /* vias whose answer will not come: it was cancelled */
     size_t taken_back_count;
+    enum hf_shared over; /* of what it was last refused more */
 };
 
 struct exchange; /* engine_http.h */

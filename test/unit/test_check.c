@@ -1,5 +1,6 @@
 /* test_check.c - the engine's invariants, broken by hand: each is noticed. */
 #include "core/check.h"
+#include "core/state/party.h"
 #include "core/state/call.h"
 #include "core/state/engine_state.h"
 #include "core/state/runtime.h"
@@ -43,9 +44,18 @@ TEST(a_count_that_is_not_the_length_of_its_list_is_noticed)
     slot->waiting++;
     CHECK(look(&s).count > 0);
     slot->waiting--;
-    s.w->engine->held_bytes++;
+    s.w->engine->bounds[HF_SHARED_HELD].used++;
     CHECK(look(&s).count == 1 && look(&s).promise == 12);
-    s.w->engine->held_bytes--;
+    s.w->engine->bounds[HF_SHARED_HELD].used--;
+    CHECK_EQ(look(&s).count, 0);
+}
+
+TEST(a_party_that_is_counted_for_what_another_holds_is_noticed)
+{
+    struct scene s = called_scene();
+    s.client->session->party->shares[HF_SHARED_CALLS].used++;
+    CHECK(look(&s).count == 1 && look(&s).promise == 8 && strstr(look(&s).sentence, "calls"));
+    s.client->session->party->shares[HF_SHARED_CALLS].used--;
     CHECK_EQ(look(&s).count, 0);
 }
 

@@ -2,6 +2,7 @@
  * test_listen.c - subscriptions/listen of modern clients: acknowledged first, then told of what
  * they asked for and nothing else, under their own id, until it ends.
  */
+#include "core/state/engine_state.h"
 #include "core/subscription/listener.h"
 #include "core/subscription/subscription.h"
 #include "engine_fixture.h"

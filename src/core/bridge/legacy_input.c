@@ -10,6 +10,7 @@
  *    being asked never outlives its slot.
  * 3. The server's requestState and the client's answers count as bytes held by the call. */
 #include "core/bridge/legacy_input.h"
+#include "core/call/party.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
 #include "core/call/frame.h"
@@ -78,8 +79,7 @@ static void give_up(struct hf_call *call, const char *reason, const char *why)
 
 static bool fits(const struct hf_call *call, size_t bytes)
 {
-    const struct hf_engine *engine = call->engine;
-    return engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
+    return hf_party_may_take(call->engine, call->party, HF_SHARED_HELD, bytes);
 }
 
 static void give_up_too_much(struct hf_call *call)

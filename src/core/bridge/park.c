@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include "core/bridge/legacy_input.h"
 #include "core/bridge/retry.h"
+#include "core/call/party.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
 #include "core/call/queue.h"
@@ -60,15 +61,16 @@ static bool has_unasked(const struct hf_park *park)
 
 /* Parked calls may keep a quarter of maxBufferedBytes: questions, answers and their structs, but
  * not the clients' requests, which count elsewhere. */
-bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes)
+bool hf_park_may_charge(const struct hf_engine *engine, const struct hf_client_party *party,
+                        size_t bytes)
 {
-    return engine->kept_bytes + bytes <= engine->limits.max_buffered_bytes / 4;
+    return hf_party_may_take(engine, party, HF_SHARED_PARKED, bytes);
 }
 
 void hf_park_charge(struct hf_park *park, size_t bytes)
 {
     park->kept += bytes;
-    park->session->engine->kept_bytes += bytes;
+    hf_party_take(park->session->engine, park->party, HF_SHARED_PARKED, bytes);
 }
 
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities)
@@ -76,8 +78,9 @@ void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities)
     const size_t before = park->capabilities ? strlen(park->capabilities) : 0;
     hf_free(park->capabilities);
     park->capabilities = hf_span_dup(capabilities);
-    park->kept += capabilities.n - before;
-    park->session->engine->kept_bytes += capabilities.n - before;
+    park->kept -= before;
+    hf_party_give(park->session->engine, park->party, HF_SHARED_PARKED, before);
+    hf_park_charge(park, capabilities.n);
 }
 
 struct hf_park *hf_park_new(struct hf_call *call)
@@ -87,6 +90,7 @@ struct hf_park *hf_park_new(struct hf_call *call)
     const struct hf_span params =
         hf_json_get((struct hf_span) { call->text, call->text_length }, HF_SPAN("params"));
     park->session = session;
+    park->party = hf_client_party_ref(call->party);
     park->call = call;
     park->number = call->id;
     park->server = hf_strdup(call->slot->server->name);
@@ -113,6 +117,7 @@ static void free_park(void *p)
         hf_free(round);
     }
     hf_free(park->end.rest);
+    hf_client_party_unref(park->party);
     hf_free(park->server);
     hf_free(park->capabilities);
     hf_free(park);
@@ -134,7 +139,7 @@ static void forget(struct hf_park *park, const char *why)
     struct hf_engine *engine = park->session->engine;
     assert(!park->call && hf_list_empty(&park->waiters));
     hf_park_refuse_asks(park, false, why);
-    engine->kept_bytes -= park->kept;
+    hf_party_give(engine, park->party, HF_SHARED_PARKED, park->kept);
     hf_timer_clear(&engine->timers, &park->timer);
     hf_unlink(&park->link);
     hf_bury(engine, free_park, park);
@@ -384,7 +389,7 @@ static void ended(struct hf_call *call, const struct hf_answer *answer)
     relayed.outcome = HF_OUTCOME_RELAYED;
     answer_waiters(park, relayed);
     park->end = (struct hf_saying) { NULL, 0, answer->code };
-    if (hf_park_may_charge(park->session->engine, hf_buf_len(&rest))) {
+    if (hf_park_may_charge(park->session->engine, park->party, hf_buf_len(&rest))) {
         park->end.rest = hf_span_dup(hf_buf_span(&rest));
         park->end.length = hf_buf_len(&rest);
         hf_park_charge(park, hf_buf_len(&rest));

@@ -38,7 +38,8 @@ struct hf_round {
 struct hf_park {
     struct hf_link link; /* in session->parks */
     struct hf_session *session;
-    struct hf_call *call; /* NULL: the call has ended, and `end` is its answer */
+    struct hf_client_party *party; /* that the call is counted for */
+    struct hf_call *call;          /* NULL: the call has ended, and `end` is its answer */
     uint64_t number;
     char *server;
     uint64_t generation;
@@ -52,7 +53,7 @@ struct hf_park {
     bool is_anew;      /* the server wants something done first (-32042): then sent anew */
     struct hf_saying end;
     bool was_heard; /* `end` was sent to a retry */
-    size_t kept;    /* bytes of this park in engine->kept_bytes */
+    size_t kept;    /* bytes, as counted for `party` */
     struct hf_timer timer;
 };
 
@@ -72,7 +73,8 @@ bool hf_park_is_asked(const struct hf_park *park);           /* the newest round
  * the server. */
 void hf_park_leave_server(struct hf_park *park);
 /* Whether so many bytes more may be kept for parked calls. */
-bool hf_park_may_charge(const struct hf_engine *engine, size_t bytes);
+bool hf_park_may_charge(const struct hf_engine *engine, const struct hf_client_party *party,
+                        size_t bytes);
 void hf_park_charge(struct hf_park *park, size_t bytes);
 void hf_park_set_capabilities(struct hf_park *park, struct hf_span capabilities);
 void hf_park_gather(struct hf_park *park); /* begins the next round, if the server asked more */

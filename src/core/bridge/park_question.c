@@ -149,7 +149,8 @@ bool hf_park_asked(struct hf_runtime *runtime, struct hf_call *origin, struct hf
         hf_runtime_respond_error(
             runtime, msg->id, -32601,
             "the client can be asked this only in the middle of a call, or not at all");
-    else if (!hf_park_may_charge(session->engine, sizeof(struct hf_park) + 2 * msg->text.n) ||
+    else if (!hf_park_may_charge(session->engine, call->party,
+                                 sizeof(struct hf_park) + 2 * msg->text.n) ||
              (newest && newest->number >= ROUNDS_MAX))
         hf_runtime_respond_error(runtime, msg->id, -32603,
                                  "holdfast keeps too many questions of servers already");
@@ -177,7 +178,7 @@ bool hf_park_wants_url(const struct hf_call *call, const struct hf_msg *msg)
     const struct hf_round *newest = hf_call_park(call) ? hf_park_newest(hf_call_park(call)) : NULL;
     unsigned count = 0;
     if (!wanted.p || !hf_park_is_for(call->method) || (newest && newest->number >= ROUNDS_MAX) ||
-        !hf_park_may_charge(call->engine, sizeof(struct hf_park) + 2 * msg->text.n))
+        !hf_park_may_charge(call->engine, call->party, sizeof(struct hf_park) + 2 * msg->text.n))
         return false;
     for (struct hf_json_iter it = hf_json_iter(wanted); hf_json_next(&it); count++)
         if (!hf_client_can_be_asked(capabilities_of(call), HF_METHOD_ELICITATION, it.value))

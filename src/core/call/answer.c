@@ -144,6 +144,7 @@ static void send_to(struct hf_session *session, uint64_t via, struct hf_span id,
     effect->via = via;
     effect->is_answer = true;
     effect->error_code = answer->code;
+    effect->over = answer->over;
     effect->failure_form = form;
     if (says_nothing)
         return;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "core/call/answer.h"
 #include "core/call/frame.h"
+#include "core/call/party.h"
 #include "core/call/queue.h"
 #include "core/call/seam.h"
 #include "core/call/send.h"
@@ -110,8 +111,11 @@ struct hf_call_eras *hf_call_eras(struct hf_call *call)
 
 struct hf_detour *hf_call_make_detour(struct hf_call *call)
 {
-    if (!call->detour)
+    if (!call->detour) {
         call->detour = hf_new(struct hf_detour);
+        call->detour->call = call;
+        hf_link_init(&call->detour->in_gone);
+    }
     return call->detour;
 }
 
@@ -168,17 +172,19 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const bool says_it = in->is_modern || !session->initialize_params;
     const size_t intro = says_it ? 0 : strlen(session->initialize_params);
     const size_t bytes = msg->text.n + intro;
-    const bool fits = engine->held_bytes + bytes <= engine->limits.max_buffered_bytes;
     const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;
-    struct hf_call *call =
-        fits ? make_call(engine, owner, session, method, eras + msg->text.n + 1) : NULL;
-    if (!call) {
-        hf_reply_failure(
-            in, NULL, HF_ERROR_OVERLOADED, fits ? "too_many_calls" : "max_buffered_bytes",
-            "holdfast holds too many requests at this moment; this one was not sent. Try again "
-            "later.");
+    if (hf_party_refuse(in, NULL, HF_SHARED_CALLS, 1) ||
+        hf_party_refuse(in, NULL, HF_SHARED_HELD, bytes))
+        return NULL;
+    struct hf_call *call = make_call(engine, owner, session, method, eras + msg->text.n + 1);
+    if (!call) { /* calls of our own, and lines that are half written, have the last places */
+        hf_reply_failure(in, NULL, HF_ERROR_OVERLOADED, "too_many_calls",
+                         "holdfast has no place for another call at this moment; this one was not "
+                         "sent. Try again later.");
         return NULL;
     }
+    call->party = hf_client_party_ref(in->party);
+    hf_party_take(engine, call->party, HF_SHARED_CALLS, 1);
     call->text = (char *)(call + 1) + eras;
     call->text_length = msg->text.n;
     memcpy(call->text, msg->text.p, msg->text.n);
@@ -427,8 +433,12 @@ void hf_call_release(struct hf_call *call)
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_session_remove_call(call);
-    engine->gone_count -= hf_call_detour(call)->gone_ms != 0;
+    hf_party_call_gone(call, false);
     hf_call_weigh(call, call->held, 0);
+    if (call->party)
+        hf_party_give(engine, call->party, HF_SHARED_CALLS, 1);
+    hf_client_party_unref(call->party);
+    call->party = NULL;
     hf_call_set_stage(call, HF_CALL_ENDED);
     call->session = NULL;
     if (!hf_linked(&call->frame.link)) /* else its half-written line must still be finished */

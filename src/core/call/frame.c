@@ -3,6 +3,7 @@
  * A frame is made of spans into the client's own text, with our id (and, where they differ, the
  * server's own name and our progress token) in the place of the client's. Nothing is copied, and
  * the offsets at which a frame enters the pipe are what evidence is made of. */
+#include "core/call/party.h"
 #include "core/call/frame.h"
 #include "core/call/call.h"
 #include <assert.h>
@@ -40,7 +41,8 @@ void hf_call_weigh(struct hf_call *call, size_t before, size_t now)
 {
     assert(call->held >= before);
     call->held += now - before;
-    call->engine->held_bytes += now - before;
+    hf_party_give(call->engine, call->party, HF_SHARED_HELD, before);
+    hf_party_take(call->engine, call->party, HF_SHARED_HELD, now);
 }
 
 /* For a modern server, a legacy client's request gets the introduction that it lacks, made of the

@@ -205,6 +205,22 @@ static void dispatch(struct hf_call *call)
     hf_call_dispatch(call, call->slot->current);
 }
 
+bool hf_call_gives_way(const struct hf_call *call)
+{
+    return call->session && call->stage == HF_CALL_SENT && !hf_call_is_parked(call) &&
+           hf_call_is_forsaken(call);
+}
+
+void hf_call_give_way(struct hf_call *call)
+{
+    hf_call_take_back(call, HF_SPAN("\"holdfast: its client is gone, and others wait\""));
+    hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_gone",
+                 "The call was sent to \"%s\", and its client went away before the answer came. It "
+                 "was cancelled to make room for others, but it may have run. Check its effect "
+                 "before sending it again.",
+                 call->slot->server->name);
+}
+
 /* The oldest call whose client has been gone for goneMs gives its place to one that waits for it.
  * False: there is none, or nobody waits. */
 static bool make_room(struct hf_slot *slot)
@@ -214,15 +230,9 @@ static bool make_room(struct hf_slot *slot)
         return false;
     struct hf_call *call;
     HF_LIST_EACH (call, &slot->current->calls, struct hf_call, link) {
-        if (!call->session || call->stage != HF_CALL_SENT || hf_call_is_parked(call) ||
-            !hf_call_is_forsaken(call))
+        if (!hf_call_gives_way(call))
             continue;
-        hf_call_take_back(call, HF_SPAN("\"holdfast: its client is gone, and others wait\""));
-        hf_call_fail(call, HF_ERROR_OUTCOME_UNKNOWN, "client_gone",
-                     "The call was sent to \"%s\", and its client went away before the answer "
-                     "came. It was cancelled to make room for others, but it may have run. Check "
-                     "its effect before sending it again.",
-                     server->name);
+        hf_call_give_way(call);
         return true;
     }
     return false;

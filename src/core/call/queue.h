@@ -25,6 +25,9 @@ void hf_call_refuse_by_state(struct hf_call *call); /* server off or given up, o
 void hf_slot_flush(struct hf_slot *slot); /* dispatches waiting calls while there is room */
 void hf_slot_fail_waiting(struct hf_slot *slot);
 bool hf_call_is_forsaken(const struct hf_call *call); /* its client has been gone for goneMs */
+/* Whether the call may be cancelled for others: it was sent, and its client is gone for goneMs. */
+bool hf_call_gives_way(const struct hf_call *call);
+void hf_call_give_way(struct hf_call *call);
 /* Time until the slot's next attempt; -1: none is scheduled. */
 static inline int64_t hf_slot_retry_after_ms(const struct hf_slot *slot)
 {

@@ -25,6 +25,7 @@ static struct hf_effect *begin_send(struct hf_session *session, uint64_t via)
     effect->via = via;
     effect->is_answer = false;
     effect->error_code = 0;
+    effect->over = HF_SHARED_NONE;
     effect->failure_form = HF_AS_ERROR;
     return effect;
 }
@@ -86,8 +87,8 @@ void hf_session_send_spliced(struct hf_session *session, uint64_t via, struct hf
     effect->piece_count = 3;
 }
 
-void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
-                      const char *reason, const char *sentence)
+static struct hf_answer failure_of(const struct hf_incoming *in, struct hf_server *server,
+                                   enum hf_error error, const char *reason, const char *sentence)
 {
     struct hf_engine *engine = in->session->engine;
     /* a request that could not be read may have been anything: it gets an error */
@@ -109,7 +110,21 @@ void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, en
     }
     if (slot)
         facts.state = hf_span_of(hf_slot_state_name(slot->machine.state));
-    hf_reply(in, hf_answer_failure(engine, error, &facts, form));
+    return hf_answer_failure(engine, error, &facts, form);
+}
+
+void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
+                      const char *reason, const char *sentence)
+{
+    hf_reply(in, failure_of(in, server, error, reason, sentence));
+}
+
+void hf_reply_over_limit(const struct hf_incoming *in, struct hf_server *server,
+                         enum hf_shared what, const char *reason, const char *sentence)
+{
+    struct hf_answer answer = failure_of(in, server, HF_ERROR_OVERLOADED, reason, sentence);
+    answer.over = what;
+    hf_reply(in, answer);
 }
 
 /* ---- towards servers ---- */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "base/err.h"
 #include "base/span.h"
+#include "core/engine.h"
 #include "core/machine/errors.h"
 
 struct hf_call;
@@ -29,6 +30,9 @@ void hf_reply_error(const struct hf_incoming *in, int code, const char *format, 
     HF_PRINTF(3, 4);
 void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
                       const char *reason, const char *sentence); /* `server` may be NULL */
+/* The same with -31005, for a request that would exceed its party's share of `what`. */
+void hf_reply_over_limit(const struct hf_incoming *in, struct hf_server *server,
+                         enum hf_shared what, const char *reason, const char *sentence);
 /* False: the notification was dropped, because the server takes no more. */
 bool hf_runtime_notify(struct hf_runtime *runtime, struct hf_span message);
 /* A notification about the call, in the session at the server that the call belongs to. */

@@ -70,7 +70,7 @@ static void note_subscription(const struct hf_call *call, const struct hf_msg *m
         return;
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_SUBSCRIBE) {
         hf_upstream_subscribed(call->runtime, call->uri);
-        hf_session_subscribe(call->session, call->slot->server, call->uri);
+        hf_session_subscribe(call->session, call->party, call->slot->server, call->uri);
     }
     if (msg->kind == HF_MSG_RESULT && method == HF_METHOD_UNSUBSCRIBE) {
         hf_upstream_unsubscribed(call->runtime, call->uri);

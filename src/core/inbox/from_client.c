@@ -19,6 +19,8 @@
 #include "core/state/session.h"
 #include "core/subscription/listener.h"
 
+enum { BATCH_MAX = 100 }; /* messages */
+
 /* ---- requests ---- */
 
 /* Fills in who the caller is and the idempotency key, as far as the request says so itself. */
@@ -52,6 +54,7 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
 {
     struct hf_incoming incoming = {
         .session = session,
+        .party = origin->party ? origin->party : session->party,
         .via = origin->via,
         .id = msg->id,
         .is_modern = session->is_modern || hf_era_is_modern(msg),
@@ -186,16 +189,22 @@ static unsigned take_message(struct hf_session *session, const struct hf_origin 
     if (hf_json_type(text) != HF_JSON_ARRAY ||
         !hf_json_check(text, session->engine->limits.max_depth, &error))
         return take_one(session, origin, text);
-    unsigned owed = 0;
-    struct hf_json_iter it = hf_json_iter(text);
-    if (!hf_json_next(&it)) {
+    unsigned owed = 0, count = 0;
+    for (struct hf_json_iter it = hf_json_iter(text); hf_json_next(&it);)
+        count++;
+    if (count == 0 || count > BATCH_MAX) {
         const struct hf_incoming unread = { .session = session, .via = origin->via };
-        hf_reply_error(&unread, -32600, "a batch must not be empty");
+        if (count)
+            hf_reply_error(&unread, -32600,
+                           "a batch has at most %d messages, and this one has %u; nothing of it "
+                           "was taken. Send it in parts",
+                           BATCH_MAX, count);
+        else
+            hf_reply_error(&unread, -32600, "a batch must not be empty");
         return 1;
     }
-    do
+    for (struct hf_json_iter it = hf_json_iter(text); hf_json_next(&it);)
         owed += take_one(session, origin, it.value);
-    while (hf_json_next(&it));
     return owed;
 }
 

@@ -5,6 +5,7 @@
 #include "core/call/answer.h"
 #include "core/call/call.h"
 #include "core/call/frame.h"
+#include "core/call/party.h"
 #include "core/call/queue.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
@@ -152,6 +153,8 @@ bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes)
 {
     if (hf_session_may_remember(in->session, bytes))
         return false;
+    if (hf_party_refuse(in, NULL, HF_SHARED_REMEMBERED, bytes))
+        return true;
     hf_reply_failure(
         in, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
         "holdfast remembers no more for this client (its introduction and its subscriptions); "
@@ -178,11 +181,9 @@ static void take_uri(const struct hf_incoming *in, struct hf_span uri)
     if (!target.server) {
         hf_reply_error(in, in->is_modern ? -32602 : -32002,
                        "Resource not found: no server has resources");
-    } else if (method == HF_METHOD_SUBSCRIBE && hf_subscriptions_full(session->engine, 1)) {
-        hf_reply_failure(
-            in, target.server, HF_ERROR_OVERLOADED, "too_many_subscriptions",
-            "Clients of holdfast are subscribed to as many resources as it can follow; this "
-            "request was not sent. Unsubscribe from others first.");
+    } else if (method == HF_METHOD_SUBSCRIBE &&
+               hf_party_refuse(in, target.server, HF_SHARED_SUBSCRIPTIONS, 1)) {
+        return;
     } else if (method == HF_METHOD_UNSUBSCRIBE && hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* others still want updates */
         hf_reply_result(in, HF_SPAN("{}"));

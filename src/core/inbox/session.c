@@ -5,6 +5,7 @@
 #include "core/bridge/park.h"
 #include "core/call/answer.h"
 #include "core/call/call.h"
+#include "core/call/party.h"
 #include "core/call/queue.h"
 #include "core/call/remember.h"
 #include "core/call/seam.h"
@@ -39,6 +40,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
         only->refs++;
         hf_list_push(&only->own_sessions, &session->in_only);
     }
+    session->party = hf_client_party_new(NULL);
     session->sink = sink;
     session->level = -1;
     session->errors_as = HF_ERRORS_UNSAID;
@@ -64,12 +66,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
  * meanwhile, unless other calls want its place. */
 static void be_gone(struct hf_call *call, bool is_gone)
 {
-    struct hf_engine *engine = call->engine;
-    if ((hf_call_detour(call)->gone_ms != 0) == is_gone)
-        return;
-    hf_call_make_detour(call)->gone_ms = is_gone ? engine->now_ms : 0;
-    engine->gone_count += is_gone;
-    engine->gone_count -= !is_gone;
+    hf_party_call_gone(call, is_gone);
     if (call->stage == HF_CALL_SENT)
         hf_call_arm(call);
 }
@@ -216,6 +213,7 @@ static void free_session(void *p)
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_view_unref(session->given[part]);
     hf_policy_unref(session->policy);
+    hf_client_party_unref(session->party);
     hf_free(session->initialize_params);
     hf_free(session->log_level);
     hf_free(session);

@@ -6,6 +6,7 @@
 #define HF_CORE_STATE_ANSWER_H
 
 #include "base/span.h"
+#include "core/engine.h"
 #include "core/machine/errors.h"
 
 /* What became of a client's call, as it is counted and recorded. */
@@ -21,9 +22,10 @@ enum hf_outcome {
 enum { HF_ANSWER_PARTS = 3 };
 struct hf_answer {
     enum hf_outcome outcome;
-    enum hf_error error;                  /* HF_OUTCOME_FAILED */
-    int code;                             /* code of a JSON-RPC error; 0: a result */
-    struct hf_span head;                  /* n 0: the client is sent no message */
+    enum hf_error error; /* HF_OUTCOME_FAILED */
+    int code;            /* code of a JSON-RPC error; 0: a result */
+    enum hf_shared over; /* the limit for which the request was refused; or HF_SHARED_NONE */
+    struct hf_span head; /* n 0: the client is sent no message */
     struct hf_span rest[HF_ANSWER_PARTS]; /* valid until hf_engine_collect */
 };
 

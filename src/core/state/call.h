@@ -17,6 +17,7 @@
 #include "core/machine/stage.h"
 
 struct hf_answer;
+struct hf_client_party;
 struct hf_input;
 struct hf_kept_answer;
 struct hf_msg;
@@ -153,6 +154,8 @@ struct hf_detour {
     uint64_t settle_by_ms; /* when the transport stops examining the call's loss; 0: it does not */
     uint64_t paused_left_ms; /* of callTimeoutMs, while the client is being asked something */
     uint64_t gone_ms;        /* since when nobody waits for the answer; 0: somebody does */
+    struct hf_link in_gone;  /* in party->gone, while nobody does */
+    struct hf_call *call;    /* whose detour it is */
 };
 
 /* The fields that every call needs on its way in, out and back stand together, in that order. */
@@ -161,7 +164,8 @@ struct hf_call {
     struct hf_link in_session; /* in session->calls */
     struct hf_map_node by_client_id, by_via; /* in the engine's maps, if the session has many */
     struct hf_engine *engine;
-    struct hf_session *session; /* NULL: a call of our own */
+    struct hf_session *session;    /* NULL: a call of our own */
+    struct hf_client_party *party; /* that the call is counted for; NULL: a call of our own */
     struct hf_slot *slot;
     struct hf_runtime *runtime;
     const struct hf_call_owner *owner;
@@ -185,7 +189,7 @@ struct hf_call {
     struct hf_span uri;        /* of a resource request; raw, in text */
     struct hf_call_eras *eras; /* of modern calls and of calls between the eras; else NULL */
     struct hf_detour *detour;  /* NULL: none so far */
-    size_t held;               /* the call's share of engine->held_bytes */
+    size_t held;               /* bytes, as counted for its party */
     size_t intro;   /* part of `held` that is reserved for the introduction a modern server gets */
     char *own_name; /* the server's own name of what is called, where clients see another; JSON */
     struct hf_cut cuts[HF_PLAIN_CUTS_MAX];

@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/share.h"
 #include "base/timers.h"
 #include "core/engine.h"
 #include "core/machine/method.h"
@@ -46,6 +47,7 @@ enum hf_timer_kind {
 };
 
 enum { HF_CALL_INDEX_BITS = 18, HF_CALLS_MAX = 1 << HF_CALL_INDEX_BITS };
+enum { HF_SUBSCRIPTIONS_MAX = 10000 }; /* of all clients together */
 
 /* What can be marked for review, in the order of review: a new runtime is told what clients had set
  * before it gets their calls. */
@@ -76,12 +78,9 @@ struct hf_engine {
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls at a server for whose answer nobody waits */
     uint64_t serial, view_serial;
-    uint64_t held_bytes;       /* held for calls */
-    uint64_t remembered_bytes; /* remembered for sessions */
-    uint64_t kept_bytes;       /* kept in parks: answers that may be asked for again */
+    struct hf_bound bounds[HF_SHARED_COUNT]; /* of what parties share: call/party.h */
     uint8_t secret[HF_SECRET_SIZE];
     struct hf_map_key map_key; /* key of every map, made of the secret */
-    size_t subscription_count; /* of all clients */
     size_t longest_uri;        /* of any subscription since there was last none */
     struct hf_map subscriptions_by_uri, subscriptions_by_session; /* subscription/subscription.c */
     struct hf_tasks *tasks;                                       /* NULL: no task was ever made */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "base/span.h"
 
+struct hf_client_party;
 struct hf_method;
 struct hf_msg;
 struct hf_session;
@@ -23,6 +24,7 @@ struct hf_caller {
 /* One request of a client as it comes in, passed along until it is answered or becomes a call. */
 struct hf_incoming {
     struct hf_session *session;
+    struct hf_client_party *party; /* that has to pay for the request */
     uint64_t via;      /* the front's number for the message that brought the request; 0: none */
     struct hf_span id; /* raw; p NULL: the id could not be read */
     bool is_modern;    /* the request carries its client's introduction in _meta */

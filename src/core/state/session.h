@@ -14,6 +14,7 @@
 #include "core/machine/method.h"
 
 struct hf_audience;
+struct hf_client_party;
 struct hf_view;
 
 /* How often a server had lost its state when a client last used it; for `stateful`. */
@@ -27,9 +28,10 @@ struct hf_session {
     struct hf_link link;
     struct hf_engine *engine;
     uint64_t number;
-    struct hf_server *only;       /* the one server that it may use; NULL: all */
-    struct hf_link in_only;       /* in only->own_sessions */
-    struct hf_policy *policy;     /* NULL: everything is allowed */
+    struct hf_server *only;   /* the one server that it may use; NULL: all */
+    struct hf_link in_only;   /* in only->own_sessions */
+    struct hf_policy *policy; /* NULL: everything is allowed */
+    struct hf_client_party *party;
     struct hf_audience *audience; /* the sessions with the same `only` and `policy` */
     struct hf_link in_audience;   /* in audience->members */
     struct hf_link in_greeted;    /* in audience->greeted */

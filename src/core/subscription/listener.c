@@ -1,6 +1,7 @@
 /* listener.c - the subscriptions/listen requests of clients: opened and acknowledged, told of
  * changes, ended. See subscription.h. */
 #include "core/subscription/listener.h"
+#include "core/call/party.h"
 #include "core/call/answer.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
@@ -136,8 +137,10 @@ static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
         return true;
     }
     const size_t bytes = weight(in->id) + count * sizeof(struct hf_subscription) + uris.n;
+    if (hf_party_refuse(in, NULL, HF_SHARED_SUBSCRIPTIONS, count))
+        return true;
     if (session->listener_count < HF_SESSION_LISTENERS_MAX &&
-        !hf_subscriptions_full(session->engine, count) && hf_session_may_remember(session, bytes))
+        hf_session_may_remember(session, bytes))
         return false;
     hf_reply_failure(
         in, NULL, HF_ERROR_OVERLOADED, "too_many_subscriptions",
@@ -168,15 +171,16 @@ static void wake(struct hf_session *session, struct hf_server *server)
         hf_slot_event(slot, HF_SLOT_EV_CALL);
 }
 
-static void add_uris(struct hf_session *session, struct hf_listener *listener, struct hf_span uris,
-                     struct hf_buf *honoured)
+static void add_uris(const struct hf_incoming *in, struct hf_listener *listener,
+                     struct hf_span uris, struct hf_buf *honoured)
 {
+    struct hf_session *session = in->session;
     struct hf_buf list = hf_draft();
     for (struct hf_json_iter it = hf_json_iter(uris); hf_json_next(&it);) {
         struct hf_server *server = server_of(session, it.value);
         if (!has_updates(server))
             continue;
-        hf_subscription_add(session, listener, server, it.value);
+        hf_subscription_add(session, in->party, listener, server, it.value);
         hf_buf_add_char(&list, hf_buf_len(&list) ? ',' : '[');
         hf_buf_add(&list, it.value);
     }
@@ -214,7 +218,7 @@ void hf_listener_open(const struct hf_incoming *in)
         hf_buf_add_str(&draft, "true");
     }
     listener->wants[HF_PART_TEMPLATES] = listener->wants[HF_PART_RESOURCES];
-    add_uris(session, listener, hf_json_get(filter, HF_SPAN("resourceSubscriptions")), &draft);
+    add_uris(in, listener, hf_json_get(filter, HF_SPAN("resourceSubscriptions")), &draft);
     hf_buf_add_str(&draft, "}}}");
     hf_session_send(session, listener->via, hf_draft_end(session->engine, &draft));
     const struct hf_subscription *sub;

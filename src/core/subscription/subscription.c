@@ -1,6 +1,7 @@
 /* subscription.c - which resources clients want to be told about; see subscription.h. */
 #include "core/subscription/subscription.h"
 #include <stdlib.h>
+#include "core/call/party.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
 #include "core/client/session.h"
@@ -13,11 +14,6 @@
 #include "core/subscription/upstream.h"
 
 /* ---- adding and dropping ---- */
-
-bool hf_subscriptions_full(const struct hf_engine *engine, size_t more)
-{
-    return engine->subscription_count + more > HF_SUBSCRIPTIONS_MAX;
-}
 
 static size_t weight(const struct hf_subscription *sub)
 {
@@ -95,8 +91,8 @@ static void take_from_server(struct hf_subscription *sub)
     hf_map_remove(&sub->session->engine->subscriptions_by_uri, &sub->by_uri);
 }
 
-void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
-                         struct hf_server *server, struct hf_span uri)
+void hf_subscription_add(struct hf_session *session, struct hf_client_party *party,
+                         struct hf_listener *listener, struct hf_server *server, struct hf_span uri)
 {
     struct hf_subscription *sub = hf_new(struct hf_subscription);
     sub->session = session;
@@ -107,7 +103,8 @@ void hf_subscription_add(struct hf_session *session, struct hf_listener *listene
                session_hash(session, sub->uri));
     put_at_server(sub, server);
     hf_session_remember(session, weight(sub));
-    session->engine->subscription_count++;
+    sub->party = hf_client_party_ref(party);
+    hf_party_take(session->engine, party, HF_SHARED_SUBSCRIPTIONS, 1);
     if (length_of(sub->uri) > session->engine->longest_uri)
         session->engine->longest_uri = length_of(sub->uri);
     mark_runtimes(session, server, sub->uri);
@@ -121,10 +118,11 @@ static void drop(struct hf_subscription *sub)
     hf_map_remove(&session->engine->subscriptions_by_session, &sub->by_session);
     take_from_server(sub);
     mark_runtimes(session, sub->server, sub->uri);
+    hf_party_give(session->engine, sub->party, HF_SHARED_SUBSCRIPTIONS, 1);
+    hf_client_party_unref(sub->party);
     hf_free(sub->uri);
     hf_free(sub);
-    session->engine->subscription_count--;
-    if (session->engine->subscription_count == 0)
+    if (session->engine->bounds[HF_SHARED_SUBSCRIPTIONS].used == 0)
         session->engine->longest_uri = 0;
 }
 
@@ -158,11 +156,12 @@ static struct hf_subscription *find_own(const struct hf_session *session,
     return NULL;
 }
 
-void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri)
+void hf_session_subscribe(struct hf_session *session, struct hf_client_party *party,
+                          struct hf_server *server, struct hf_span uri)
 {
     char *spelled = hf_json_canonical_string(uri);
     if (!find_own(session, server, spelled, false))
-        hf_subscription_add(session, NULL, server, uri);
+        hf_subscription_add(session, party, NULL, server, uri);
     hf_free(spelled);
 }
 
@@ -310,7 +309,7 @@ static int by_spelling(const void *a, const void *b)
 const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
 {
     const struct hf_engine *engine = runtime->server->engine;
-    const size_t most = engine->subscription_count + runtime->in_flight + 1;
+    const size_t most = engine->bounds[HF_SHARED_SUBSCRIPTIONS].used + runtime->in_flight + 1;
     struct wanted wanted = { hf_new_array(const char *, most), 0 };
     collect(&wanted, &runtime->server->subscriptions, runtime);
     collect(&wanted, &engine->anywhere, runtime);

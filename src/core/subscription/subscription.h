@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/span.h"
 
+struct hf_client_party;
 struct hf_engine;
 struct hf_link;
 struct hf_listener;
@@ -23,26 +24,25 @@ struct hf_runtime;
 struct hf_server;
 struct hf_session;
 
-enum { HF_SUBSCRIPTIONS_MAX = 10000 }; /* of all clients together */
-
 struct hf_subscription {
     struct hf_link link;      /* in session->subscriptions, or in listener->subscriptions */
     struct hf_link in_server; /* in server->subscriptions, or in engine->anywhere */
     struct hf_map_node by_uri, by_session; /* in the engine's maps */
     struct hf_session *session;
-    struct hf_listener *listener; /* NULL: the client's own resources/subscribe */
-    struct hf_server *server;     /* NULL: no server lists the URI, so every server is asked */
-    char *uri;                    /* JSON string in our own spelling */
+    struct hf_client_party *party; /* that the subscription is counted for */
+    struct hf_listener *listener;  /* NULL: the client's own resources/subscribe */
+    struct hf_server *server;      /* NULL: no server lists the URI, so every server is asked */
+    char *uri;                     /* JSON string in our own spelling */
 };
 
-/* Whether `more` subscriptions would be too many. */
-bool hf_subscriptions_full(const struct hf_engine *engine, size_t more);
 /* `listener` NULL: the client's own resources/subscribe. The runtimes concerned are marked, so that
  * their servers are asked for the URI. */
-void hf_subscription_add(struct hf_session *session, struct hf_listener *listener,
-                         struct hf_server *server, struct hf_span uri);
+void hf_subscription_add(struct hf_session *session, struct hf_client_party *party,
+                         struct hf_listener *listener, struct hf_server *server,
+                         struct hf_span uri);
 void hf_subscriptions_drop(struct hf_link *list); /* drops all subscriptions in the list */
-void hf_session_subscribe(struct hf_session *session, struct hf_server *server, struct hf_span uri);
+void hf_session_subscribe(struct hf_session *session, struct hf_client_party *party,
+                          struct hf_server *server, struct hf_span uri);
 void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server,
                             struct hf_span uri);
 /* The server is removed: no subscription may point to it any more. */

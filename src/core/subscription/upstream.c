@@ -435,7 +435,7 @@ void hf_upstream_answer(struct hf_call *call)
     }
     /* A log level needs nothing here: it is sent to modern servers with every request. */
     if (call->method->id == HF_METHOD_SUBSCRIBE)
-        hf_session_subscribe(session, server, call->uri);
+        hf_session_subscribe(session, call->party, server, call->uri);
     if (call->method->id == HF_METHOD_UNSUBSCRIBE)
         hf_session_unsubscribe(session, server, call->uri);
     hf_call_answer(call, hf_answer_result(HF_SPAN("{}")));
