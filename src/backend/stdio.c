@@ -62,7 +62,7 @@ static void on_exec_failed(void *context, enum hf_start_step step, int error)
     struct hf_child *child = context;
     struct hf_start_failure failure = { .step = step, .error = error };
     struct hf_err err;
-    hf_config_explain(hf_server_shell(hf_runtime_server(child->runtime)), &failure, &err);
+    hf_config_explain(hf_server_config(hf_runtime_server(child->runtime)), &failure, &err);
     failure.why = err.text;
     hf_runtime_not_started(child->runtime, &failure, hf_shell_time(child->shell));
     hf_shell_pump(child->shell);
