@@ -84,6 +84,8 @@ bench-scale: build
 	@$(BUILD)/bench_queue $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(BUILD)/bench-scale
 	@echo
 	@$(BUILD)/bench_lookups $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
+	@echo
+	@$(BUILD)/bench_crowd $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
 
 bench-turns: build
 	@test -x '$(BASE)/holdfast' || { echo 'make bench-turns BASE=DIR: DIR is the build directory of another version'; exit 2; }

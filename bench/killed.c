@@ -73,7 +73,7 @@ static void greet(struct client *client)
 }
 
 /* Waits until the guards of those that were killed before are gone. */
-static pid_t only_child(pid_t parent)
+static pid_t lasting_child(pid_t parent)
 {
     char path[64];
     int pid, other;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         call(&client);
         if (!strstr(answer(&client), "\"result\":"))
             give_up("a call failed that nobody disturbed");
-        const pid_t server = only_child(only_child(holdfast));
+        const pid_t server = lasting_child(lasting_child(holdfast));
         usleep(REST_US);
         kill(server, SIGKILL);
         call(&client);

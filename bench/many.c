@@ -5,7 +5,9 @@
  *   many COUNT PREFIX    their names collide under FNV-1a behind that prefix, in a table of up to
  *                        262,144 buckets
  *
- * A call of the tool "tell" with a "text" has it tell of an update of the resource of that URI.
+ * A call with a "text" has it tell of an update of the resource of that URI. The text "grow" makes
+ * the list longer by a tool, and has it say so; after the text "restless" the list is another one
+ * at each look, and it says so each time.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,10 +93,16 @@ static void print_tools(struct piece id, unsigned count, bool is_hostile)
     printf("]}}\n");
 }
 
+static void print_changed(void)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+}
+
 int main(int argc, char **argv)
 {
     static char line[LINE_SIZE];
-    const unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    bool is_restless = false;
+    unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     const bool is_hostile = argc > 2;
     if (is_hostile)
         find_all_pieces(argv[2]);
@@ -106,17 +114,29 @@ int main(int argc, char **argv)
         if (!id.p)
             continue;
         if (is(method, "initialize")) {
-            print_result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{},"
-                             "\"resources\":{\"subscribe\":true}},\"serverInfo\":{\"name\":"
+            print_result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{"
+                             "\"listChanged\":true},\"resources\":{\"subscribe\":true}},"
+                             "\"serverInfo\":{\"name\":"
                              "\"many\",\"version\":\"1\"}}");
         } else if (is(method, "tools/list")) {
             print_tools(id, count, is_hostile);
+            if (is_restless) {
+                count ^= 1;
+                print_changed();
+            }
         } else if (is(method, "resources/list")) {
             print_result(id, "{\"resources\":[]}");
         } else if (is(method, "resources/templates/list")) {
             print_result(id, "{\"resourceTemplates\":[]}");
         } else {
-            if (is(method, "tools/call") && text.n)
+            const bool is_call = is(method, "tools/call");
+            const bool grows = is_call && is(text, "grow");
+            if (is_call && is(text, "restless"))
+                is_restless = true;
+            count += grows;
+            if (grows || (is_call && is(text, "restless")))
+                print_changed();
+            else if (is_call && text.n)
                 printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
                        "\"params\":{\"uri\":\"%.*s\"}}\n",
                        (int)text.n, text.p);

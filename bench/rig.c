@@ -116,7 +116,7 @@ void rig_start(struct rig *rig, enum path path, enum style style, const char *ho
     }
 }
 
-static pid_t only_child(pid_t parent)
+pid_t only_child(pid_t parent)
 {
     char path[64];
     int pid = 0;

@@ -35,6 +35,7 @@ void rig_start(struct rig *rig, enum path path, enum style style, const char *ho
 void rig_find_processes(struct rig *rig, enum path path);
 void rig_stop(struct rig *rig);
 struct cpu rig_cpu(const struct rig *rig);
+pid_t only_child(pid_t parent); /* gives up if there is none */
 long private_dirty_kb(pid_t pid);
 /* User and system time to the nanosecond, where /proc/PID/stat counts in ticks of 10 ms. */
 uint64_t cpu_of_process(pid_t pid);

@@ -16,24 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include "http_wire.h"
 #include "measure.h"
 #include "rig.h"
+#include "serve.h"
 
 enum {
     SERVERS = 8,
-    ID_SIZE = 64,
-    PATH_SIZE = 1024,
-    REQUEST_SIZE = 1024,
     COUNT_MAX = 100000,
-    FILES_BESIDE = 200, /* open files that are no stream of a session */
-    START_TRIES = 400,
-    START_LOOK_MS = 50,
     LIFE_S = 1800,
     STEPS = 3,
 };
@@ -63,14 +54,6 @@ struct session {
 };
 
 static unsigned port;
-static pid_t group; /* of holdfast, so that nothing is left when the bench gives up */
-
-static void kill_group(void)
-{
-    if (group)
-        kill(-group, SIGKILL);
-}
-
 /* ---- holdfast ---- */
 
 static void write_config(const char *path, const char *echo)
@@ -87,94 +70,35 @@ static void write_config(const char *path, const char *echo)
 
 static pid_t start_holdfast(char **argv)
 {
-    char config[PATH_SIZE], log[PATH_SIZE], listen[32];
-    const char *const command[] = { argv[1], "serve",       "-c",   config, "--listen",
-                                    listen,  "--log-level", "warn", NULL };
+    char config[PATH_SIZE], log[PATH_SIZE];
     (void)snprintf(config, sizeof config, "%s/sessions.json", argv[3]);
     (void)snprintf(log, sizeof log, "%s/sessions.log", argv[3]);
-    (void)snprintf(listen, sizeof listen, "127.0.0.1:%u", port);
     write_config(config, argv[2]);
-    group = start_apart(command, -1, -1, log);
-    return group;
-}
-
-static void stop_holdfast(pid_t pid)
-{
-    kill(pid, SIGTERM);
-    (void)waitpid(pid, NULL, 0);
-    kill_group();
-    group = 0;
+    return serve_start(argv[1], config, log, port);
 }
 
 /* ---- requests ---- */
 
-static void ask(struct inlet *in, const char *verb, const char *path, const char *id,
-                const char *body)
+static struct door door_of(enum kind kind, unsigned i)
 {
-    char request[REQUEST_SIZE];
-    const int n =
-        snprintf(request, sizeof request,
-                 "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
-                 "Accept: application/json, text/event-stream\r\n%s%s%sContent-Length: %zu\r\n\r\n"
-                 "%s",
-                 verb, path, port, *id ? "Mcp-Session-Id: " : "", id,
-                 *id ? "\r\nMcp-Protocol-Version: 2025-06-18\r\n" : "", strlen(body), body);
-    errno = 0;
-    if (!inlet_ask(in, request, (size_t)n) || in->have < 10 || in->bytes[9] != '2') {
-        fprintf(stderr, "bench: %s %s: %.*s\n", verb, path, (int)in->have, in->bytes);
-        give_up("holdfast did not do what it was asked");
-    }
-}
-
-static int open_stream(const char *path, const char *id)
-{
-    static struct inlet in;
-    char request[REQUEST_SIZE];
-    const int n = snprintf(request, sizeof request,
-                           "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAccept: text/event-stream\r\n"
-                           "Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-06-18\r\n\r\n",
-                           path, port, id);
-    if (!inlet_open(&in, port) || send(in.fd, request, (size_t)n, 0) != n)
-        give_up("a stream");
-    while (!inlet_head(&in))
-        if (!inlet_read(&in))
-            give_up("a stream");
-    errno = 0;
-    if (!inlet_header(&in, "content-type: text/event-stream"))
-        give_up("a stream was refused");
-    return in.fd;
-}
-
-static void path_of(enum kind kind, unsigned i, char ret_path[PATH_SIZE])
-{
-    if (kind == SUBSCRIBED)
-        (void)snprintf(ret_path, PATH_SIZE, "/mcp/s%u", i % SERVERS);
-    else
-        (void)snprintf(ret_path, PATH_SIZE, "/mcp");
-}
-
-static void introduce(struct inlet *in, const char *path, struct session *session)
-{
-    ask(in, "POST", path, "", HELLO);
-    const char *id = inlet_header(in, "mcp-session-id:");
-    if (!id || sscanf(id, " %63[0-9a-zA-Z-]", session->id) != 1)
-        give_up("no session was made");
-    ask(in, "POST", path, session->id, INITIALIZED);
+    static const char *const own[SERVERS] = { "/mcp/s0", "/mcp/s1", "/mcp/s2", "/mcp/s3",
+                                              "/mcp/s4", "/mcp/s5", "/mcp/s6", "/mcp/s7" };
+    return (struct door) { port, kind == SUBSCRIBED ? own[i % SERVERS] : "/mcp", NULL };
 }
 
 static void open_session(struct inlet *in, enum kind kind, unsigned i, struct session *session)
 {
-    char path[PATH_SIZE], body[256];
-    path_of(kind, i, path);
-    introduce(in, path, session);
-    session->stream = kind == STREAMING ? open_stream(path, session->id) : -1;
+    char body[256];
+    const struct door door = door_of(kind, i);
+    serve_open_session(in, &door, session->id);
+    session->stream = kind == STREAMING ? serve_open_stream(&door, session->id) : -1;
     if (kind != SUBSCRIBED)
         return;
     (void)snprintf(body, sizeof body,
                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
                    "\"uri\":\"bench:/%u\"}}",
                    i);
-    ask(in, "POST", path, session->id, body);
+    serve_ask(in, &door, "POST", session->id, body);
 }
 
 /* Connected to a holdfast all of whose servers are there. */
@@ -182,37 +106,28 @@ static void wait_for_servers(struct inlet *in)
 {
     struct session session;
     char last[16];
-    for (unsigned tries = 0; !inlet_open(in, port); tries++) {
-        errno = 0;
-        if (tries == START_TRIES)
-            give_up("holdfast does not listen; its words are in sessions.log");
-        usleep(START_LOOK_MS * 1000);
-    }
-    introduce(in, "/mcp", &session);
-    ask(in, "POST", "/mcp", session.id, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    const struct door door = door_of(PLAIN, 0);
+    serve_connect(in, port);
+    serve_open_session(in, &door, session.id);
+    serve_ask(in, &door, "POST", session.id,
+              "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
     for (unsigned i = 0; i < SERVERS; i++) {
         (void)snprintf(last, sizeof last, "\"s%u", i);
         errno = 0;
         if (!inlet_has_result(in, last))
             give_up("a server did not start; see sessions.log");
     }
-    ask(in, "DELETE", "/mcp", session.id, "");
+    serve_ask(in, &door, "DELETE", session.id, "");
 }
 
 /* ---- measuring ---- */
 
-static double rss_mb(pid_t pid)
-{
-    return (double)private_dirty_kb(pid) / 1024;
-}
-
 static void close_all(struct inlet *in, enum kind kind, const struct session *sessions,
                       unsigned count)
 {
-    char path[PATH_SIZE];
     for (unsigned i = 0; i < count; i++) {
-        path_of(kind, i, path);
-        ask(in, "DELETE", path, sessions[i].id, "");
+        const struct door door = door_of(kind, i);
+        serve_ask(in, &door, "DELETE", sessions[i].id, "");
     }
 }
 
@@ -230,7 +145,7 @@ static struct row measure(char **argv, enum kind kind, unsigned count, unsigned 
     for (unsigned i = 0; i < count; i++)
         open_session(&in, kind, i, &sessions[i]);
     wait_until_idle(pid);
-    struct row row = { .rss_mb = rss_mb(pid) };
+    struct row row = { .rss_mb = private_mb(pid) };
     if (pause_s) {
         fprintf(stderr, "%u sessions are open; holdfast is process %d\n", count, (int)pid);
         sleep(pause_s);
@@ -247,7 +162,7 @@ static struct row measure(char **argv, enum kind kind, unsigned count, unsigned 
             close(sessions[i].stream);
     free(sessions);
     close(in.fd);
-    stop_holdfast(pid);
+    serve_stop(pid);
     return row;
 }
 
@@ -278,23 +193,13 @@ static void print_target(enum kind kind, const char *what, double first, double 
            growth_max, last / first <= growth_max ? "met" : "NOT MET");
 }
 
-static bool has_files_for(unsigned streams)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        give_up("getrlimit");
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-    return files.rlim_max >= streams + FILES_BESIDE;
-}
-
 static int print_all(char **argv)
 {
     struct row rows[KIND_COUNT][STEPS];
     bool was_measured[KIND_COUNT] = { false };
     print_head();
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        was_measured[kind] = kind != STREAMING || has_files_for(counts[kind][STEPS - 1]);
+        was_measured[kind] = kind != STREAMING || serve_allow_files(counts[kind][STEPS - 1]);
         if (!was_measured[kind])
             printf("%s: left out, this process may not open so many files\n", kind_names[kind]);
         for (unsigned i = 0; was_measured[kind] && i < STEPS; i++) {
@@ -320,7 +225,7 @@ static int print_one(int argc, char **argv)
     while (kind < KIND_COUNT && strcmp(kind_names[kind], argv[4]) != 0)
         kind++;
     errno = 0;
-    if (kind == KIND_COUNT || count < 1 || count > COUNT_MAX || !has_files_for(0))
+    if (kind == KIND_COUNT || count < 1 || count > COUNT_MAX || !serve_allow_files(0))
         give_up("KIND is plain, streaming or subscribed; COUNT 1 to 100000");
     const struct row row = measure(argv, kind, count, argc == 7 ? (unsigned)atoi(argv[6]) : 0);
     print_head();
@@ -336,7 +241,6 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     (void)mkdir(argv[3], 0755);
-    (void)atexit(kill_group);
     alarm(LIFE_S);
     return argc == 4 ? print_all(argv) : print_one(argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "core/bridge/legacy_input.h"
 #include "core/bridge/park.h"
+#include "core/call/queue.h"
 #include "core/machine/slot.h"
 #include "core/remote/exchange.h"
 #include "core/remote/refusal.h"
@@ -238,6 +239,8 @@ static uint32_t count_waiting(struct check *c, const struct hf_slot *slot)
     const struct hf_turn *turn;
     HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
         const struct hf_call *call;
+        if (hf_list_empty(&turn->calls) || hf_slot_turn_of(slot, turn->session) != turn)
+            broken(c, 0, "a client's turn is empty, or would not be found");
         HF_LIST_EACH (call, &turn->calls, struct hf_call, link) {
             uint64_t until = call->wait_until_ms;
             if (call->end_by_ms && call->end_by_ms < until)

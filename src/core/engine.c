@@ -37,7 +37,7 @@ static void set_map_key(struct hf_engine *engine, struct hf_map_key key)
 {
     struct hf_map *const maps[] = { &engine->subscriptions_by_uri,
                                     &engine->subscriptions_by_session, &engine->calls_by_client_id,
-                                    &engine->calls_by_via };
+                                    &engine->calls_by_via, &engine->turns };
     engine->map_key = key;
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         if (maps[i]->count)
@@ -238,6 +238,7 @@ void hf_engine_free(struct hf_engine *engine)
     hf_map_done(&engine->subscriptions_by_session);
     hf_map_done(&engine->calls_by_client_id);
     hf_map_done(&engine->calls_by_via);
+    hf_map_done(&engine->turns);
     hf_pool_free(&engine->call_blocks);
     hf_free(engine->calls);
     hf_free(engine->effects);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include "front/modern.h"
 
+enum { LOOKS_A_TURN = 256 }; /* at streams that are due at the same moment */
+
 static struct hf_http_front *front_of(const struct hf_reply_stream *stream)
 {
     return stream->session->front;
@@ -510,15 +512,20 @@ static struct hf_reply_stream *first_due(const struct hf_link *list, uint64_t no
     return stream && stream->due_ms <= now_ms ? stream : NULL;
 }
 
-void hf_reply_streams_tick(struct hf_http_front *front, uint64_t now_ms)
+/* The others are due in the next turn. */
+static void look_at_some(struct hf_link *list, uint64_t now_ms,
+                         void (*look)(struct hf_reply_stream *stream))
 {
     struct hf_reply_stream *stream;
-    while ((stream = first_due(&front->quiet, now_ms)))
-        look_at(stream);
-    while ((stream = first_due(&front->open, now_ms)))
-        ping(stream);
-    while ((stream = first_due(&front->kept, now_ms)))
-        look_at(stream);
+    for (int i = 0; i < LOOKS_A_TURN && (stream = first_due(list, now_ms)); i++)
+        look(stream);
+}
+
+void hf_reply_streams_tick(struct hf_http_front *front, uint64_t now_ms)
+{
+    look_at_some(&front->quiet, now_ms, look_at);
+    look_at_some(&front->open, now_ms, ping);
+    look_at_some(&front->kept, now_ms, look_at);
 }
 
 uint64_t hf_reply_streams_next_ms(const struct hf_http_front *front)

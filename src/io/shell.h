@@ -16,6 +16,7 @@ struct hf_shell {
     struct hf_loop *loop;
     void (*pump)(struct hf_shell *shell);
     struct hf_link dirty; /* struct hf_flush: has bytes to write at the end of this turn */
+    struct hf_link later; /* struct hf_flush too: those for which earlier turns had no time */
     struct hf_link dead;  /* struct hf_flush too: freed at the end of it, not while it runs */
 };
 
@@ -51,6 +52,13 @@ static inline void hf_shell_flush_later(struct hf_shell *shell, struct hf_flush 
     if (!hf_linked(&flush->link))
         hf_list_push(&shell->dirty, &flush->link);
 }
+
+/* Of those that have bytes to write: so many new ones, and so many old ones, in one turn. A write
+ * takes 5 to 10 us, and news may be for thousands of streams. */
+enum { HF_FLUSHES_A_TURN = 128 };
+
+/* The end of a turn. False: some are left, and another turn must come at once. */
+bool hf_shell_flush(struct hf_shell *shell);
 
 static inline void hf_shell_free_later(struct hf_shell *shell, struct hf_flush *flush)
 {

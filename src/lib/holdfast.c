@@ -22,6 +22,7 @@ static const size_t message_room = (size_t)2 << 30;
 struct hf {
     struct hf_shell shell; /* first member: a pointer to it is a pointer to the hf */
     struct hf_alarm alarm; /* for the engine's next timer */
+    struct hf_alarm more;  /* a turn that must come at once, for the rest of the flushes */
     struct hf_limits limits;
     struct hf_library_log log;
     struct hf_link clients;
@@ -163,14 +164,16 @@ static void free_the_dead(struct hf *hf)
     }
 }
 
+static void do_nothing(void *context)
+{
+    (void)context;
+}
+
 static void on_turn(void *context)
 {
     struct hf *hf = context;
-    while (!hf_list_empty(&hf->shell.dirty)) {
-        struct hf_flush *flush = HF_LIST_FIRST(&hf->shell.dirty, struct hf_flush, link);
-        hf_unlink(&flush->link);
-        flush->flush(flush);
-    }
+    if (!hf_shell_flush(&hf->shell))
+        hf_alarm_set(&hf->more, hf_loop_now_ms(hf->shell.loop));
     if (hf->front)
         hf_stdio_front_review(hf->front);
     if (hf->http_front)
@@ -209,10 +212,12 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     hf_engine_set_secret(hf->shell.engine, secret);
     hf->shell.pump = pump;
     hf_link_init(&hf->shell.dirty);
+    hf_link_init(&hf->shell.later);
     hf_link_init(&hf->shell.dead);
     hf_link_init(&hf->clients);
     hf_loop_on_turn(loop, on_turn, hf);
     hf_alarm_init(&hf->alarm, loop, on_alarm, hf);
+    hf_alarm_init(&hf->more, loop, do_nothing, hf);
     for (size_t i = 0; i < config->server_count; i++)
         add_server(hf, &config->servers[i]);
     return hf;
@@ -328,11 +333,6 @@ static void release_all(struct hf *hf)
     }
 }
 
-static void do_nothing(void *context)
-{
-    (void)context;
-}
-
 /* Guards that were released kill their trees and are reaped: it takes less than a millisecond, and
  * CLOSE_WAIT_MS at most. */
 static void reap_guards(struct hf_loop *loop)
@@ -370,6 +370,7 @@ void hf_close(struct hf *hf)
     free_the_dead(hf);
     hf_engine_free(hf->shell.engine);
     hf_alarm_set(&hf->alarm, 0);
+    hf_alarm_set(&hf->more, 0);
     reap_guards(hf->shell.loop);
     hf_library_log_done(&hf->log);
     hf_loop_free(hf->shell.loop);

@@ -2,7 +2,8 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { assertOurError, isGone, scratch, stdio, stdioReady, textOf, until } from './harness.mjs';
+import path from 'node:path';
+import { EFFECTS, assertOurError, isGone, scratch, stdio, stdioReady, textOf, until } from './harness.mjs';
 
 const QUICK_END = { closeMs: 100, termMs: 100 };
 
@@ -218,5 +219,23 @@ test('log_level_and_reverse_requests_work_with_one_client_over_many_servers', as
   await until(() => ['one', 'two'].every((name) => hf.servers[name].count('level error') === 1), 'the level at both');
   textOf(await hf.call('one__log', { text: 'hi' }));
   assert.equal((await hf.waitFor('notifications/message')).params.data, 'hi');
+  await hf.finish();
+});
+
+// Each of them speaks only when all of them run: started one after the other, none would ever be listed.
+const ALL_TOGETHER = ': >"$1/$0"; until [ "$(ls "$1" | wc -l)" -eq "$2" ]; do sleep 0.02; done; exec "$3" --name "$0"';
+
+test('the_first_list_wakes_fifty_lazy_servers_at_once_and_waits_for_all_of_them', async (t) => {
+  const COUNT = 50;
+  const started = path.join(scratch(), 'started');
+  fs.mkdirSync(started);
+  const servers = Object.fromEntries(Array.from({ length: COUNT }, (_, i) => [`s${i}`, {
+    command: '/bin/sh', args: ['-c', ALL_TOGETHER, `s${i}`, started, String(COUNT), EFFECTS],
+  }]));
+  const hf = stdio(t, { servers, defaults: { start: 'lazy', listWaitMs: 60000 } });
+  await hf.initialize();
+  assert.deepEqual(fs.readdirSync(started), []);
+  const names = await hf.toolNames();
+  assert.equal(names.filter((name) => /^s\d+__effect$/.test(name)).length, COUNT);
   await hf.finish();
 });

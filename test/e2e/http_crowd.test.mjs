@@ -99,3 +99,35 @@ test('a_client_that_does_not_read_is_cut_off_and_costs_the_others_nothing', asyn
   await until(() => isClosed, 'the end');
   await gateway.finish();
 });
+
+// More streams than are told, or written to, in one turn.
+test('news_for_a_crowd_reach_each_stream_once_and_hold_up_no_call', async (t) => {
+  const server = await httpServer(t, { hasGet: true });
+  const gateway = await serve(t, { servers: { http: { http: server } } });
+  const worker = await gateway.join('/mcp/http');
+  await until(() => server.count('GET') >= 1, 'holdfast to listen');
+  const clients = Array.from({ length: 400 }, () => gateway.client('/mcp/http'));
+  const streams = [];
+  await each(clients.length, async (i) => {
+    await clients[i].initialize();
+    assert.ok((await clients[i].request('resources/subscribe', { uri: 'test://watched' })).result);
+    clients[i].agent.destroy();
+    streams.push(await listen(gateway, clients[i].session));
+  });
+  const heard = (stream, what) => (stream.heard ?? '').split(what).length - 1;
+  const tell = async (method, params, times) => {
+    server.announce(method, params);
+    textOf(await worker.call('echo', { text: 'in the middle of it' }));
+    await until(() => streams.every((stream) => heard(stream, method) >= times), () => `all to hear ${method}; ${streams.filter((s) => heard(s, method) >= times).length} have`);
+  };
+  for (let round = 1; round <= 3; round++) {
+    server.tools = [...server.tools, { name: `newcomer${round}`, inputSchema: { type: 'object' } }];
+    await tell('notifications/tools/list_changed', undefined, round);
+    await tell('notifications/resources/updated', { uri: 'test://watched' }, round);
+  }
+  for (const method of ['notifications/tools/list_changed', 'notifications/resources/updated']) {
+    assert.deepEqual([...new Set(streams.map((stream) => heard(stream, method)))], [3]);
+  }
+  for (const stream of streams) stream.removeAllListeners('close').destroy();
+  await gateway.finish();
+});

@@ -18,26 +18,40 @@
 
 /* ---- turns: one queue for each client, served in rotation ---- */
 
-static struct hf_turn *turn_of(const struct hf_slot *slot, const struct hf_session *session)
+static uint64_t turn_hash(const struct hf_slot *slot, const struct hf_session *session)
+{
+    return hf_map_hash(&slot->server->engine->turns, (uint64_t)(uintptr_t)slot,
+                       (struct hf_span) { (const char *)&session, sizeof session });
+}
+
+struct hf_turn *hf_slot_turn_of(const struct hf_slot *slot, const struct hf_session *session)
 {
     struct hf_turn *turn;
-    HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
-        if (turn->session == session)
+    HF_MAP_EACH(turn, &slot->server->engine->turns, turn_hash(slot, session), struct hf_turn, node)
+    {
+        if (turn->slot == slot && turn->session == session)
             return turn;
     }
     return NULL;
 }
 
+static struct hf_turn *add_turn(struct hf_slot *slot, struct hf_session *session)
+{
+    struct hf_turn *turn = hf_new(struct hf_turn);
+    turn->slot = slot;
+    turn->session = session;
+    hf_link_init(&turn->calls);
+    hf_list_push(&slot->turns, &turn->link);
+    hf_map_add(&slot->server->engine->turns, &turn->node, turn_hash(slot, session));
+    return turn;
+}
+
 void hf_call_wait(struct hf_call *call)
 {
     struct hf_slot *slot = call->slot;
-    struct hf_turn *turn = turn_of(slot, call->session);
-    if (!turn) {
-        turn = hf_new(struct hf_turn);
-        turn->session = call->session;
-        hf_link_init(&turn->calls);
-        hf_list_push(&slot->turns, &turn->link);
-    }
+    struct hf_turn *turn = hf_slot_turn_of(slot, call->session);
+    if (!turn)
+        turn = add_turn(slot, call->session);
     /* A call that was lost unread is older than the calls that came since. */
     struct hf_link *after = turn->calls.prev; /* from the end: most calls are the youngest */
     while (after != &turn->calls && HF_ITEM(after, struct hf_call, link)->id > call->id)
@@ -54,7 +68,7 @@ void hf_call_wait(struct hf_call *call)
 
 void hf_call_unwait(struct hf_call *call)
 {
-    struct hf_turn *turn = turn_of(call->slot, call->session);
+    struct hf_turn *turn = hf_slot_turn_of(call->slot, call->session);
     assert(turn);
     hf_unlink(&call->link);
     call->slot->waiting--;
@@ -66,6 +80,7 @@ void hf_call_unwait(struct hf_call *call)
     call->waited_ms += call->engine->now_ms - call->waiting_since_ms;
     if (hf_list_empty(&turn->calls)) {
         hf_unlink(&turn->link);
+        hf_map_remove(&call->engine->turns, &turn->node);
         hf_free(turn);
     }
 }
@@ -83,6 +98,8 @@ static struct hf_call *first_ready(const struct hf_turn *turn)
 static struct hf_call *next_in_turn(struct hf_slot *slot)
 {
     struct hf_turn *turn;
+    if (slot->waiting == slot->resting)
+        return NULL;
     HF_LIST_EACH (turn, &slot->turns, struct hf_turn, link) {
         struct hf_call *call = first_ready(turn);
         if (!call)

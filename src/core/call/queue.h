@@ -17,6 +17,8 @@ void hf_call_arm(struct hf_call *call);           /* for the nearest of the call
 bool hf_slot_is_full(const struct hf_slot *slot); /* connected, and at its maxInFlight */
 void hf_call_stop_clock(struct hf_call *call, bool stop); /* stops callTimeoutMs, or lets it run */
 void hf_call_arrive(struct hf_call *call, struct hf_slot *slot);
+/* The calls of one client that wait for the slot; NULL: there are none. */
+struct hf_turn *hf_slot_turn_of(const struct hf_slot *slot, const struct hf_session *session);
 void hf_call_wait(struct hf_call *call);   /* puts the call into its client's turn, by age */
 void hf_call_unwait(struct hf_call *call); /* takes the call out of its turn */
 void hf_call_rested(struct hf_call *call); /* rest_until_ms has come: it may be sent */

@@ -74,6 +74,7 @@ struct hf_engine {
     uint64_t list_serial[HF_PART_COUNT]; /* counts changes of what servers offer, or publish */
     struct hf_call **calls;              /* by index; NULL: free */
     struct hf_map calls_by_client_id, calls_by_via; /* clients' calls: call/session_calls.c */
+    struct hf_map turns;                            /* of all slots: call/queue.c */
     struct hf_pool call_blocks;
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls at a server for whose answer nobody waits */

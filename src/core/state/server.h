@@ -11,6 +11,7 @@
 #define HF_CORE_STATE_SERVER_H
 
 #include "base/list.h"
+#include "base/map.h"
 #include "base/timers.h"
 #include "core/catalog/rules.h"
 #include "core/engine.h"
@@ -21,7 +22,9 @@ struct hf_part;
 
 /* The calls of one client that wait for one slot; turns are served in rotation. */
 struct hf_turn {
-    struct hf_link link;
+    struct hf_link link;     /* in slot->turns */
+    struct hf_map_node node; /* in engine->turns, by slot and session */
+    struct hf_slot *slot;
     struct hf_session *session;
     struct hf_link calls;
 };

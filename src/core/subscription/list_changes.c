@@ -15,7 +15,7 @@
 #include "wire/jsonrpc.h"
 #include "core/subscription/listener.h"
 
-enum { PORTION = 250 }; /* clients told in one turn */
+enum { PORTION = 100 }; /* clients told in one turn: about 10 us each */
 
 static void hear(struct hf_audience *audience, const struct hf_server *server)
 {
