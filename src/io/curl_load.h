@@ -27,9 +27,6 @@
     X(multi_socket_action)                                                                         \
     X(multi_info_read)                                                                             \
     X(multi_cleanup)                                                                               \
-    X(share_init)                                                                                  \
-    X(share_setopt)                                                                                \
-    X(share_cleanup)                                                                               \
     X(slist_append)                                                                                \
     X(slist_free_all)
 

@@ -44,8 +44,6 @@ static CURL *new_easy(struct hf_curl_peer *peer)
     /* Whole seconds only; the exact limit is kept by the sockets. */
     HF_CURL_SET(easy, CURLOPT_MAXAGE_CONN,
                 peer->keep_alive_ms < 1000 ? 1L : peer->keep_alive_ms / 1000L);
-    HF_CURL_SET(easy, CURLOPT_SHARE, peer->cookies);
-    HF_CURL_SET(easy, CURLOPT_COOKIEFILE, ""); /* no file, but cookies */
     hf_curl_set_callbacks(easy, peer);
     if (peer->ca)
         HF_CURL_SET(easy, CURLOPT_CAINFO, peer->ca);
@@ -103,6 +101,7 @@ static void free_fetch(struct hf_curl_fetch *fetch)
         give_back_easy(fetch);
     curl->slist_free_all(fetch->headers);
     hf_buf_done(&fetch->head);
+    hf_free(fetch->url);
     hf_free(fetch->body);
     hf_free(fetch);
 }
@@ -129,7 +128,7 @@ static void destroy_peer(struct hf_curl_peer *peer)
         curl->easy_cleanup(peer->idle[--peer->idle_count]);
     (void)curl->multi_cleanup(peer->multi);
     hf_sockets_leave(&client->sockets, peer);
-    (void)curl->share_cleanup(peer->cookies);
+    hf_cookies_done(&peer->cookies);
     hf_alarm_set(&peer->timer, 0);
     hf_free(peer->ca);
     hf_free(peer->proxy);
@@ -218,10 +217,8 @@ struct hf_curl_peer *hf_curl_peer_new(struct hf_http_client *client,
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hf_link_init(lists[i]);
     hf_alarm_init(&peer->timer, client->loop, on_timer, peer);
-    peer->cookies = curl->share_init();
     peer->multi = curl->multi_init();
-    assert(peer->cookies && peer->multi);
-    (void)curl->share_setopt(peer->cookies, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+    assert(peer->multi);
     (void)curl->multi_setopt(peer->multi, CURLMOPT_MAXCONNECTS, (long)HF_IDLE_CONNECTIONS_MAX);
     hf_curl_peer_set_callbacks(peer);
     return peer;
@@ -333,7 +330,9 @@ struct hf_fetch *hf_curl_fetch_start(struct hf_curl_peer *peer, const struct hf_
     fetch->context = context;
     fetch->may_repeat = spec->may_repeat;
     hf_buf_init(&fetch->head, HF_ANSWER_HEAD_MAX);
+    fetch->url = hf_strdup(spec->url);
     copy_headers(fetch, spec->headers);
+    hf_curl_add_cookies(fetch);
     copy_body(fetch, spec->body, spec->body_count);
     fetch->easy = peer->idle_count ? peer->idle[--peer->idle_count] : new_easy(peer);
     set_request(fetch, spec);

@@ -8,13 +8,14 @@
 #include "io/curl_load.h"
 #include "io/http_client_parts.h"
 #include "io/signals.h"
+#include "wire/cookies.h"
 
 enum { HF_IDLE_EASY_MAX = 16 }; /* handles kept for the next fetches of a peer */
 
 struct hf_curl_peer {
     struct hf_http_client *client;
     CURLM *multi;
-    CURLSH *cookies;
+    struct hf_cookies cookies;
     char *ca, *proxy;
     uint32_t connect_ms, keep_alive_ms;
     struct hf_alarm timer; /* libcurl's */
@@ -36,7 +37,7 @@ struct hf_curl_fetch {
     struct hf_fetch_events events;
     void *context;
     struct curl_slist *headers;
-    char *body;
+    char *url, *body;
     size_t body_n;
     bool has_bad_header; /* to be sent: it goes out to nobody */
     bool may_repeat;
@@ -66,6 +67,10 @@ void hf_curl_set_callbacks(CURL *easy, struct hf_curl_peer *peer);
 /* Once per fetch: whom it is about; NULL: nobody any more. */
 void hf_curl_set_context(const struct hf_curl *curl, CURL *easy, struct hf_curl_fetch *fetch);
 void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer);
+
+/* The peer's cookies for a request, as one header; and those of an answer whose head is whole. */
+void hf_curl_add_cookies(struct hf_curl_fetch *fetch);
+void hf_curl_take_cookies(struct hf_curl_fetch *fetch);
 
 /* What became of it. `why` lives as long as the fetch. */
 struct hf_fetch_end hf_curl_end_of(struct hf_curl_fetch *fetch, CURLcode code);

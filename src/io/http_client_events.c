@@ -133,6 +133,7 @@ static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
     if (status < 200)
         return n; /* 1xx: the real one follows */
     fetch->status = (int)status;
+    hf_curl_take_cookies(fetch);
     if (fetch->events.head)
         fetch->events.head(fetch->context, fetch->status);
     return fetch->is_aborted ? 0 : n;

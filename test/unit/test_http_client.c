@@ -1,5 +1,6 @@
 /* test_http_client.c - requests and answers of every day, over real sockets. */
 #include "unit/http_fixture.h"
+#include "wire/cookies.h"
 
 static void echo(struct talk *talk)
 {
@@ -242,6 +243,50 @@ TEST(cookies_are_shared_by_fetches_that_run_at_the_same_time)
     got_done(&first);
     got_done(&a);
     got_done(&b);
+    world_close(&w, &s);
+}
+
+/* Sets as many new ones with each answer as are kept in all; says how many it was sent. */
+static void set_ever_more_cookies(struct talk *talk)
+{
+    for (int n = 0; talk_read(talk); n++) {
+        const struct hf_span head = { hf_buf_span(&talk->in).p, talk->head_n };
+        const char *line = memmem(head.p, head.n, "\r\nCookie: ", 10), *at = line;
+        const char *end =
+            line ? memchr(line + 2, '\r', head.n - (size_t)(line + 2 - head.p)) : NULL;
+        char body[16];
+        int count = 0;
+        while (line && (at = memchr(at, '=', (size_t)(end - at))))
+            at++, count++;
+        (void)snprintf(body, sizeof body, "%d", count);
+        talk_write(talk, "HTTP/1.1 200 OK\r\n");
+        for (int i = 0; i < HF_COOKIES_MAX; i++) {
+            char set[64];
+            (void)snprintf(set, sizeof set, "Set-Cookie: c%d-%d=v\r\n", n, i);
+            talk_write(talk, set);
+        }
+        char rest[64];
+        (void)snprintf(rest, sizeof rest, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+        talk_write(talk, rest);
+    }
+}
+
+TEST(a_server_that_sets_ever_more_cookies_gets_back_only_as_many_as_are_kept)
+{
+    struct server s;
+    struct world w;
+    world_open(&w);
+    server_start(&s, set_ever_more_cookies, false);
+    struct hf_peer *peer = world_peer(&w, plain_spec);
+    static const char *const counts[] = { "0", "50", "50", "50" };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct got got;
+        got_init(&got, &w);
+        go(&got, peer, &s, "/", NULL);
+        wait_over(&got);
+        CHECK_SPAN(hf_buf_span(&got.body), counts[i]);
+        got_done(&got);
+    }
     world_close(&w, &s);
 }
 
