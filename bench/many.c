@@ -7,7 +7,7 @@
  *
  * A call with a "text" has it tell of an update of the resource of that URI. The text "grow" makes
  * the list longer by a tool, and has it say so; after the text "restless" the list is another one
- * at each look, and it says so each time.
+ * at each look, and it says so each time. A call with the text "hang" is never answered.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -130,6 +130,8 @@ int main(int argc, char **argv)
             print_result(id, "{\"resourceTemplates\":[]}");
         } else {
             const bool is_call = is(method, "tools/call");
+            if (is_call && is(text, "hang"))
+                continue;
             const bool grows = is_call && is(text, "grow");
             if (is_call && is(text, "restless"))
                 is_restless = true;
