@@ -114,14 +114,10 @@ static struct hf_call *next_in_turn(struct hf_slot *slot)
 
 /* ---- deadlines ---- */
 
-void hf_call_arm(struct hf_call *call)
+/* The nearest deadline of a call on a detour: `at`, or one that only a detour has. */
+static uint64_t detour_deadline(const struct hf_call *call, uint64_t at)
 {
-    const struct hf_detour *detour = hf_call_detour(call);
-    uint64_t at = 0;
-    if (hf_stage_is_before_dispatch(call->stage) || call->stage == HF_CALL_KEEPING)
-        at = call->wait_until_ms;
-    if (call->end_by_ms && !detour->paused_left_ms && (!at || call->end_by_ms < at))
-        at = call->end_by_ms;
+    const struct hf_detour *detour = call->detour;
     if (detour->is_resting && detour->rest_until_ms < at)
         at = detour->rest_until_ms;
     if (detour->gone_ms && call->stage == HF_CALL_SENT) {
@@ -131,6 +127,19 @@ void hf_call_arm(struct hf_call *call)
     }
     if (detour->settle_by_ms && (!at || detour->settle_by_ms < at))
         at = detour->settle_by_ms;
+    return at;
+}
+
+void hf_call_arm(struct hf_call *call)
+{
+    const bool is_paused = call->detour && call->detour->paused_left_ms;
+    uint64_t at = 0;
+    if (hf_stage_is_before_dispatch(call->stage) || call->stage == HF_CALL_KEEPING)
+        at = call->wait_until_ms;
+    if (call->end_by_ms && !is_paused && (!at || call->end_by_ms < at))
+        at = call->end_by_ms;
+    if (call->detour)
+        at = detour_deadline(call, at);
     hf_timer_set(&call->engine->timers, &call->timer, at);
 }
 

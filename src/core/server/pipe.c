@@ -24,15 +24,16 @@ size_t hf_runtime_gather(const struct hf_runtime *runtime, struct hf_span *spans
         return 0;
     struct hf_frame *frame;
     HF_LIST_EACH (frame, &runtime->out, struct hf_frame, link) {
+        const struct hf_span *piece = frame->pieces, *const end = piece + frame->count;
         size_t skip = frame->sent;
-        for (unsigned i = 0; i < frame->count; i++) {
-            if (skip >= frame->pieces[i].n) {
-                skip -= frame->pieces[i].n;
+        for (; piece < end; piece++) {
+            if (skip >= piece->n) {
+                skip -= piece->n;
                 continue;
             }
             if (count == max)
                 return count;
-            spans[count++] = hf_span_from(frame->pieces[i], skip);
+            spans[count++] = hf_span_from(*piece, skip);
             skip = 0;
         }
     }
@@ -98,12 +99,14 @@ static void remember(struct hf_tail *tail, const struct hf_frame *frame, size_t 
 {
     size_t skip = frame->sent;
     char *next = n == frame->length ? hf_tail_next(tail, n) : NULL;
-    for (unsigned i = 0; next && i < frame->count; i++) {
-        memcpy(next, frame->pieces[i].p, frame->pieces[i].n);
-        next += frame->pieces[i].n;
+    const struct hf_span *const pieces = frame->pieces;
+    const unsigned count = frame->count;
+    for (unsigned i = 0; next && i < count; i++) {
+        memcpy(next, pieces[i].p, pieces[i].n);
+        next += pieces[i].n;
     }
     for (unsigned i = 0; !next && n > 0; i++) {
-        const struct hf_span piece = frame->pieces[i];
+        const struct hf_span piece = pieces[i];
         if (skip >= piece.n) {
             skip -= piece.n;
             continue;

@@ -28,7 +28,8 @@ struct hf_slot;
 
 /* ---- frames ---- */
 
-enum { HF_PLAIN_CUTS_MAX = 3 }; /* id, name and progress token are replaced in every request */
+/* Id, name and progress token are replaced in every request; pieces stand around and between. */
+enum { HF_PLAIN_CUTS_MAX = 3, HF_PLAIN_PIECES_MAX = 2 * HF_PLAIN_CUTS_MAX + 1 };
 
 /* A message on its way into a server's stdin. */
 struct hf_frame {
@@ -39,7 +40,7 @@ struct hf_frame {
     uint8_t digits_at;          /* where the digits begin */
     char digits[HF_DIGITS_MAX]; /* the call's id as text */
     size_t length, sent;
-    struct hf_span plain[2 * HF_PLAIN_CUTS_MAX + 1];
+    struct hf_span plain[HF_PLAIN_PIECES_MAX];
 };
 
 /* A frame of no call: a notification or response of ours, or the end of a line that a call began.
