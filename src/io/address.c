@@ -21,7 +21,7 @@ bool hf_address_of_socket(const struct sockaddr_storage *socket, struct hf_addre
     return socket->ss_family == AF_INET6 || socket->ss_family == AF_INET;
 }
 
-/* Without brackets and a port. */
+/* The address without brackets and port. */
 static struct hf_span bare(struct hf_span text)
 {
     const char *end = text.n && text.p[0] == '[' ? memchr(text.p, ']', text.n) : NULL;

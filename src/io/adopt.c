@@ -1,11 +1,12 @@
 /*
  * adopt.c - see adopt.h.
  *
- * One sweep: reap who can be reaped, find who belongs, kill whoever is new. A death makes new
- * orphans, so every death is followed by another sweep; when a sweep finds nobody, it is over.
+ * One sweep: reap the dead members, find processes that belong to the tree, kill the new ones. A
+ * death makes new orphans, so every death is followed by another sweep; a sweep that finds nothing
+ * ends the adoption.
  *
- * Every member is known by a pidfd, opened before it is examined: a pid that changes hands in
- * between leads to a signal to the dead, never to a stranger.
+ * Every member is known by a pidfd, opened before it is examined: if its pid is used again in
+ * between, the signal goes to the dead process, never to the new one.
  */
 #include "io/adopt.h"
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "base/mem.h"
 #include "guard/children.h"
 
-/* At most so many descriptors; the others are met in the sweep after the next death. */
+/* At most so many members, each with a descriptor; others are found after the next death. */
 enum { MEMBERS_MAX = 64, ENVIRONMENT_MAX = 4 << 20 };
 
 struct member {
@@ -120,8 +121,8 @@ static bool exists(const struct member *member) /* also as a zombie */
     return pidfd_send_signal(member->pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 
-/* By the pidfd, so that nobody else's child is ever reaped. One that is still the child of another
- * member becomes ours when that one dies. */
+/* By the pidfd, so that no other child is ever reaped. A member that is still the child of another
+ * member becomes our child when that one dies. */
 static void reap(struct member *member)
 {
     struct hf_adoption *adoption = member->adoption;
@@ -135,7 +136,7 @@ static void reap(struct member *member)
         drop(member);
         adoption->events->reaped(adoption->context, pid, status);
     } else if (!exists(member)) {
-        drop(member); /* its own parent was faster */
+        drop(member); /* its own parent has reaped it */
     }
 }
 
@@ -181,8 +182,8 @@ static bool is_known(const struct hf_adoption *adoption, pid_t pid)
     return false;
 }
 
-/* `parent` is a member, or NULL for a child of ours. It is looked at last: if it still exists then,
- * its pid was its own when the child named it. */
+/* `parent` is a member, or NULL for a child of ours. That the parent exists is checked last: then
+ * its pid was not used again before the child named it. */
 static bool belongs(const struct hf_adoption *adoption, pid_t pid, const struct member *parent)
 {
     if (parent)

@@ -1,16 +1,16 @@
 /*
- * channel.h - a peer's two directions: bytes from it, and bytes to it that wait, within a bound,
- * until the kernel takes them. With TLS in between or without.
+ * channel.h - the bytes from and to a peer, with or without TLS. Bytes to the peer wait, within a
+ * bound, until the kernel takes them.
  *
  *   peer --> from --[tls]--> hf_channel_read
  *   peer <-- to <--[tls]--<-- out (bounded) <-- hf_channel_add
- *                         <-- what is large, past `out`: hf_channel_send
+ *                         <-- large pieces, past `out`: hf_channel_send
  *
- * Its owner watches the descriptors and says when to write (once, at the end of a turn). Never
+ * Its owner watches the descriptors and decides when to write (once, at the end of a turn). Never
  * waits, never calls back.
  *
- * 1. Bytes leave in the order in which they were given.
- * 2. What does not fit is refused, and nothing of that piece is taken: the owner cuts the peer off.
+ * 1. Bytes leave in the order in which they were added.
+ * 2. A piece that does not fit is refused as a whole: the owner cuts the peer off.
  */
 #ifndef HF_IO_CHANNEL_H
 #define HF_IO_CHANNEL_H
@@ -20,8 +20,8 @@
 #include "io/tls.h"
 
 enum {
-    HF_CHANNEL_SEND_AT = 64 * 1024, /* so many bytes are worth a call without being copied first */
-    HF_CHANNEL_PIECES = 16,         /* more than that are copied */
+    HF_CHANNEL_SEND_AT = 64 * 1024, /* from this size on, bytes are written without a copy */
+    HF_CHANNEL_PIECES = 16,         /* more pieces than that are copied */
 };
 
 struct hf_channel {
@@ -31,10 +31,10 @@ struct hf_channel {
     bool is_blocked;             /* the kernel takes no more for now */
 };
 
-/* Takes the streams, and `tls`, which may be NULL. `out_max` is the bound of what waits. */
+/* Takes over the streams, and `tls`, which may be NULL. `out_max` bounds the bytes that wait. */
 void hf_channel_open(struct hf_channel *channel, struct hf_stream *from, struct hf_stream *to,
                      struct hf_tls *tls, size_t out_max);
-void hf_channel_close(struct hf_channel *channel); /* also one that is closed */
+void hf_channel_close(struct hf_channel *channel); /* may be called twice */
 
 static inline bool hf_channel_is_open(const struct hf_channel *channel)
 {
@@ -47,7 +47,7 @@ HF_MUST_CHECK static inline enum hf_io hf_channel_read(struct hf_channel *channe
     return channel->tls ? hf_tls_read(channel->tls, into, room, ret_got)
                         : hf_stream_read(channel->from, into, room, ret_got);
 }
-/* Nothing may come for TLS any more: what is written from now on is plain. */
+/* From now on bytes are written without TLS. Call it when no more is read. */
 void hf_channel_drop_tls(struct hf_channel *channel);
 
 /* False: over the bound. */
@@ -68,11 +68,11 @@ HF_MUST_CHECK static inline bool hf_channel_add_from(struct hf_channel *channel,
     }
     return fits;
 }
-/* Writes what waits and as much of the pieces as the kernel takes at once; returns how many bytes
- * of the pieces that was. An error shows again at the next flush. */
+/* Writes the waiting bytes and as much of the pieces as the kernel takes at once; returns how many
+ * bytes of the pieces were written. An error is reported by the next flush. */
 HF_MUST_CHECK size_t hf_channel_send(struct hf_channel *channel, const struct hf_span *pieces,
                                      unsigned count);
-/* DONE: nothing waits any more. `ret_moved` may be NULL: whether any byte was taken. */
+/* DONE: no more bytes wait. `ret_moved`, which may be NULL: whether any byte was written. */
 HF_MUST_CHECK enum hf_io hf_channel_flush(struct hf_channel *channel, bool *ret_moved);
 
 #endif

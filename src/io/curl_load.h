@@ -35,7 +35,7 @@ struct hf_curl {
     HF_CURL_CALLS(HF_CURL_MEMBER)
 };
 
-/* NULL: `err` says which package to install. Any thread may ask. */
+/* NULL: `err` says which package to install. May be called in any thread. */
 const struct hf_curl *hf_curl_load(struct hf_err *err);
 
 #endif

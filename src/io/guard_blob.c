@@ -33,12 +33,12 @@ static bool fill(int fd)
     return true;
 }
 
-/* Above the numbers the guard is given: those are overwritten before it is started. */
+/* Above the descriptors of the guard, which are overwritten before it is started. */
 static int make_memory_file(void)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int low = memfd_create(HF_GUARD_NAME, flags | MFD_EXEC);
-    if (low < 0 && errno == EINVAL) /* a kernel where every memory file may be run */
+    if (low < 0 && errno == EINVAL) /* an older kernel, where every memory file may be executed */
         low = memfd_create(HF_GUARD_NAME, flags);
     if (low < 0)
         return -1;

@@ -8,7 +8,7 @@
 #ifndef HF_IO_GUARD_BLOB_H
 #define HF_IO_GUARD_BLOB_H
 
-/* The paths to try in this order, ended by NULL; each is good until the process ends. */
+/* The paths to try, in this order, ended by NULL; valid until the process ends. */
 const char *const *hf_guard_paths(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* http_client.c - see http_client.h: peers, and which of the two ways a request goes. */
+/* http_client.c - see http_client.h: peers, and whether libcurl or http_plain.c makes a request. */
 #include "io/http_client.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct hf_peer {
     char *ca, *proxy;
     uint32_t connect_ms, keep_alive_ms;
     bool may_be_proxied;
-    struct hf_curl_peer *curl; /* NULL: no request went that way */
+    struct hf_curl_peer *curl; /* NULL: libcurl has made no request */
     struct hf_plain_peer *plain;
 };
 
@@ -61,8 +61,8 @@ void hf_http_client_lost_half(struct hf_http_client *client)
 
 /* ---- peers ---- */
 
-/* Whether one is used, and for whom, libcurl knows best. HTTP_PROXY in capitals is not meant: a web
- * server sets it from a header. */
+/* Whether a proxy may be used; libcurl decides for which hosts. HTTP_PROXY in capitals is ignored,
+ * since web servers set it from a header. */
 static bool has_proxy(const char *proxy)
 {
     static const char *const names[] = { "http_proxy", "all_proxy", "ALL_PROXY" };

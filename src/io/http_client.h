@@ -2,17 +2,17 @@
  * http_client.h - HTTP requests to remote servers, each with proof of how far it got.
  *
  * Plain HTTP without a proxy is spoken by us (http_plain.c), and everything else by libcurl
- * (http_client_curl.c), which is loaded when it is needed first. Nobody who starts a request has to
- * know which. Once a byte of a request may have reached the peer it is not sent again, unless it
- * says that it may repeat. Redirects are not followed.
+ * (http_client_curl.c), which is loaded when it is first needed; callers need not know which. Once
+ * a byte of a request may have reached the peer, the request is not sent again unless `may_repeat`
+ * is set. Redirects are not followed.
  *
  * 1. Events of one fetch come in this order: `sending` at most once, `head` at most once, `bytes`
- *    any number of times, `over` exactly once; none after hf_fetch_abort.
- * 2. `head` is told only when the empty line after it was seen.
+ *    any number of times, `ended` exactly once; none after hf_fetch_abort.
+ * 2. `head` comes only after the empty line that ends the head.
  * 3. Events come from the loop, never from inside hf_fetch_start or hf_fetch_abort.
  * 4. Inside an event everything may be started, aborted and freed, the client itself too.
- * 5. A peer that was seen to close a connection right after its answer gets a new one for each
- *    request from then on: what is sent into such a closing has an unknown outcome.
+ * 5. A peer that has closed a connection right after an answer gets a new connection for each
+ *    request from then on: the outcome of a request sent while the peer closes is unknown.
  */
 #ifndef HF_IO_HTTP_CLIENT_H
 #define HF_IO_HTTP_CLIENT_H
@@ -26,8 +26,8 @@ struct hf_peer;        /* one remote server as one runtime sees it: connections,
 struct hf_fetch;       /* one request */
 
 struct hf_peer_spec {
-    const char *url;        /* that of most requests: says whether libcurl has to be there; NULL: it
-                             * is asked for when a request needs it */
+    const char *url;        /* of most requests: if it needs libcurl, that is loaded at once; NULL:
+                             * libcurl is loaded when a request needs it */
     const char *ca;         /* file; NULL: the system's */
     const char *proxy;      /* NULL: as the environment says; "": none */
     uint32_t connect_ms;    /* longest time to connect, TLS included */
@@ -36,7 +36,7 @@ struct hf_peer_spec {
 
 struct hf_http_client *hf_http_client_new(struct hf_loop *loop);
 void hf_http_client_free(struct hf_http_client *client); /* NULL accepted; aborts what runs */
-/* For tests of libcurl's way: it gets what we would do ourselves too. Before the first peer. */
+/* For tests: libcurl makes all requests. Call it before the first peer. */
 void hf_http_client_use_libcurl(struct hf_http_client *client);
 /* NULL: libcurl is needed and cannot be loaded; `err` says which package to install. */
 struct hf_peer *hf_peer_new(struct hf_http_client *client, const struct hf_peer_spec *spec,
@@ -51,29 +51,29 @@ struct hf_fetch_spec {
     const char *const *headers; /* NULL-terminated "Name: value"; copied */
     const struct hf_span *body; /* pieces; copied once */
     unsigned body_count;        /* 0 unless POST */
-    bool may_repeat;            /* sent once more if a connection used again died under it */
+    bool may_repeat;            /* sent once more if a reused connection died */
 };
 
 struct hf_fetch_end {
-    enum hf_sent sent; /* how much of the request may have reached the peer. PART with a status: it
-                        * answered before it had read everything */
+    enum hf_sent sent; /* how much of the request may have reached the peer. PART with a status: the
+                        * peer answered before it had read everything */
     int status;        /* 0: no whole head came */
-    bool is_whole;     /* the answer came to its end, as far as HTTP can tell */
+    bool is_whole;     /* the answer is complete, as far as HTTP can tell */
     const char *why;   /* for people: "connection refused", "TLS: …"; never with secrets; "" when
-                        * whole; good until `over` returns */
+                        * whole; valid until `ended` returns */
 };
 
-struct hf_fetch_events {            /* NULL where nobody listens, but for `over` */
+struct hf_fetch_events {            /* each may be NULL, except `ended` */
     void (*sending)(void *context); /* connected: from now on bytes may leave */
     void (*head)(void *context, int status);
     void (*bytes)(void *context, struct hf_span bytes);
-    void (*ended)(void *context, const struct hf_fetch_end *end); /* the fetch is freed after it */
+    void (*ended)(void *context, const struct hf_fetch_end *end); /* the fetch is freed then */
 };
 
 struct hf_fetch *hf_fetch_start(struct hf_peer *peer, const struct hf_fetch_spec *spec,
                                 const struct hf_fetch_events *events, void *context);
-/* From `head` on: the last header of that name (lower case) of the answer, or p == NULL. */
+/* The last header of that name (lower case) in the answer, or p == NULL. Valid from `head` on. */
 struct hf_span hf_fetch_header(const struct hf_fetch *fetch, const char *name);
-void hf_fetch_abort(struct hf_fetch *fetch); /* closes its connection: the peer sees it */
+void hf_fetch_abort(struct hf_fetch *fetch); /* also closes its connection */
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * http_client_curl.c - requests by libcurl: https, proxies, and what is odd.
+ * http_client_curl.c - requests by libcurl: https, proxies, unusual URLs and headers.
  *
  *   hf_curl_fetch_start --> starting --settle()--> running --libcurl is done, or answered--> over
  *                                                     `--abort--> aborted --settle()--> gone
  *
- * Each peer has a libcurl multi handle of its own, so its connections and name cache are its own
- * and go with it. libcurl must not be called from inside its own callbacks, and those are where
- * most events come from: while a peer is busy in libcurl, fetches are only put on its lists, and
- * settle() does the rest when libcurl has returned.
+ * Each peer has a libcurl multi handle of its own, and with it its own connections and name cache.
+ * libcurl must not be called from inside its own callbacks, and most events come from there: while
+ * a peer is busy in libcurl, fetches are only put on its lists, and settle() does the rest when
+ * libcurl has returned.
  */
 #include "io/http_client_curl.h"
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 enum {
     BUFFER_SIZE = 16 * 1024, /* each way and fetch; also one TLS record */
-    NAME_CACHE_S = 5,        /* a server that moved is found at its new address soon */
+    NAME_CACHE_S = 5,        /* short, so that a moved server is found at its new address */
 };
 
 /* --- handles: what is the same for all fetches of a peer is set once --- */
@@ -32,7 +32,7 @@ static CURL *new_easy(struct hf_curl_peer *peer)
     HF_CURL_SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     HF_CURL_SET(easy, CURLOPT_NOSIGNAL, 1L);
     HF_CURL_SET(easy, CURLOPT_QUICK_EXIT,
-                1L); /* or an abort waits for the thread that looks a name up */
+                1L); /* else an abort waits for the thread that looks up a name */
     HF_CURL_SET(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
     HF_CURL_SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER_SIZE);
     HF_CURL_SET(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_CACHE_S);
@@ -41,7 +41,7 @@ static CURL *new_easy(struct hf_curl_peer *peer)
     HF_CURL_SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     HF_CURL_SET(easy, CURLOPT_TCP_KEEPIDLE, (long)HF_TCP_KEEPALIVE_IDLE_S);
     HF_CURL_SET(easy, CURLOPT_TCP_KEEPINTVL, (long)HF_TCP_KEEPALIVE_GAP_S);
-    /* Whole seconds only; the exact limit is kept by the sockets. */
+    /* Whole seconds only; http_client_sockets.c keeps the exact limit. */
     HF_CURL_SET(easy, CURLOPT_MAXAGE_CONN,
                 peer->keep_alive_ms < 1000 ? 1L : peer->keep_alive_ms / 1000L);
     hf_curl_set_callbacks(easy, peer);
@@ -73,7 +73,7 @@ static void set_request(struct hf_curl_fetch *fetch, const struct hf_fetch_spec 
     HF_CURL_SET(easy, CURLOPT_ERRORBUFFER, fetch->error);
 }
 
-/* The handle goes back to its peer without a trace of the fetch. */
+/* The handle goes back to its peer, cleared of everything about the fetch. */
 static void give_back_easy(struct hf_curl_fetch *fetch)
 {
     struct hf_curl_peer *peer = fetch->peer;
@@ -136,7 +136,7 @@ static void destroy_peer(struct hf_curl_peer *peer)
     hf_http_client_lost_half(client);
 }
 
-/* Does what had to wait until libcurl returned. The peer may be gone afterwards. */
+/* Does what had to wait until libcurl returned. The peer may be freed by it. */
 static void settle(struct hf_curl_peer *peer)
 {
     const struct hf_curl *curl = peer->client->curl;
@@ -181,8 +181,8 @@ static void drive(struct hf_curl_peer *peer, curl_socket_t fd, int bits)
 }
 
 /* Reading comes first, and alone: an error makes a socket ready for everything, and libcurl, told
- * to write as well, would throw away an answer of which it has read only a part. What is left to
- * write is told in the next turn. */
+ * to write as well, would throw away an answer of which it has read only a part. It is told that it
+ * can write in the next turn. */
 void hf_curl_on_ready(void *owner, int fd, unsigned events)
 {
     drive(owner, fd, events & HF_READABLE ? CURL_CSELECT_IN : CURL_CSELECT_OUT);
@@ -270,7 +270,7 @@ static void copy_headers(struct hf_curl_fetch *fetch, const char *const *headers
         size_t n = text.n;
         while (n && text.p[n - 1] == ' ')
             n--;
-        /* "Name:" tells libcurl to leave a header out, "Name;" to send it with nothing in it */
+        /* to libcurl "Name:" means to leave a header out, "Name;" to send it empty */
         char *header = hf_span_dup((struct hf_span) { text.p, n });
         if (n && header[n - 1] == ':')
             header[n - 1] = ';';

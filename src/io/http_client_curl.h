@@ -1,5 +1,5 @@
 /*
- * http_client_curl.h - what the files of libcurl's way share. Private to io/http_client*.c.
+ * http_client_curl.h - what the files that use libcurl share. Private to io/http_client*.c.
  */
 #ifndef HF_IO_HTTP_CLIENT_CURL_H
 #define HF_IO_HTTP_CLIENT_CURL_H
@@ -26,7 +26,7 @@ struct hf_curl_peer {
     bool has_blocked_signals; /* libcurl is making a thread that looks up a name: signals are kept
                                  out */
     sigset_t signals_before;
-    bool closes_early; /* right after an answer, without having said so */
+    bool closes_early; /* it has closed a connection right after an answer, unannounced */
 };
 
 struct hf_curl_fetch {
@@ -39,7 +39,7 @@ struct hf_curl_fetch {
     struct curl_slist *headers;
     char *url, *body;
     size_t body_n;
-    bool has_bad_header; /* to be sent: it goes out to nobody */
+    bool has_bad_header; /* a header to be sent is invalid: the request is not sent */
     bool may_repeat;
     bool is_aborted, has_ended;
 
@@ -48,9 +48,9 @@ struct hf_curl_fetch {
     bool is_head_too_large;
 
     /* evidence */
-    unsigned sends;          /* how often libcurl was about to send it */
-    long size_before;        /* CURLINFO_REQUEST_SIZE then: what a proxy was told */
-    curl_off_t uploaded;     /* of the body, at most */
+    unsigned sends;      /* how often libcurl was about to send the request */
+    long size_before;    /* CURLINFO_REQUEST_SIZE before that: bytes of the CONNECT to a proxy */
+    curl_off_t uploaded; /* most bytes of the body that were ever reported as sent */
     unsigned sockets_behind; /* opened after the first send */
     bool is_resend_refused;
 
@@ -58,13 +58,13 @@ struct hf_curl_fetch {
     char why[CURL_ERROR_SIZE + 64];
 };
 
-/* both want `curl` in scope */
+/* both need `curl` in scope */
 #define HF_CURL_SET(easy, option, value) ((void)curl->easy_setopt(easy, option, value))
 #define HF_CURL_GET(easy, info, ret)     ((void)curl->easy_getinfo(easy, info, ret))
 
-/* Once per handle: everything that libcurl tells us while it works. */
+/* Called once per handle. */
 void hf_curl_set_callbacks(CURL *easy, struct hf_curl_peer *peer);
-/* Once per fetch: whom it is about; NULL: nobody any more. */
+/* Called once per fetch; NULL: the handle belongs to no fetch any more. */
 void hf_curl_set_context(const struct hf_curl *curl, CURL *easy, struct hf_curl_fetch *fetch);
 void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer);
 
@@ -72,7 +72,7 @@ void hf_curl_peer_set_callbacks(struct hf_curl_peer *peer);
 void hf_curl_add_cookies(struct hf_curl_fetch *fetch);
 void hf_curl_take_cookies(struct hf_curl_fetch *fetch);
 
-/* What became of it. `why` lives as long as the fetch. */
+/* How the fetch ended. `why` is valid as long as the fetch. */
 struct hf_fetch_end hf_curl_end_of(struct hf_curl_fetch *fetch, CURLcode code);
 
 #endif

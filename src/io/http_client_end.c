@@ -1,5 +1,5 @@
 /*
- * http_client_end.c - what became of a fetch: how far it got, and in words why it failed.
+ * http_client_end.c - how a fetch by libcurl ended: how far it got, and in words why it failed.
  */
 #include <stdio.h>
 #include "base/fold.h"

@@ -1,12 +1,12 @@
 /*
- * http_client_events.c - what libcurl tells us, always from inside its own calls.
+ * http_client_events.c - libcurl's callbacks, which come from inside our calls to libcurl.
  *
- * Nothing here may call libcurl back, but to ask a handle about itself.
+ * Nothing here may call libcurl, except to read information of a handle.
  */
 #include "io/http_client_curl.h"
 
-/* libcurl's thread inherits our mask: a signal that it caught would disturb the lookup. drive()
- * lets them in again. */
+/* libcurl's thread inherits our signal mask, and a signal that it caught would disturb the lookup.
+ * drive() unblocks the signals. */
 static int on_lookup(void *unused, void *reserved, void *context)
 {
     struct hf_curl_peer *peer = context;
@@ -36,8 +36,8 @@ static int on_close_socket(void *context, curl_socket_t fd)
     return 0;
 }
 
-/* A server may answer before it has read everything. libcurl goes on writing then, for ever if
- * nobody reads, and calls the whole a failure if that fails. */
+/* A server may answer before it has read the whole request. libcurl then goes on writing, for ever
+ * if the server does not read, and reports a failure if a write fails. */
 static void notice_early_answer(struct hf_curl_peer *peer, CURL *easy, int what)
 {
     const struct hf_curl *curl = peer->client->curl;
@@ -76,7 +76,7 @@ static int on_timer_wanted(CURLM *multi, long timeout_ms, void *context)
 
 /* Called before every send, the first one and those that libcurl adds by itself when a connection
  * that it used again died (Curl_retry_request; 417, 401 and others too). Those are allowed only
- * while nothing can have reached the peer, and once for what may repeat. */
+ * while nothing can have reached the peer, and once for a request that may repeat. */
 static int on_about_to_send(void *context, char *remote, char *local, int remote_port,
                             int local_port)
 {
@@ -100,8 +100,8 @@ static int on_about_to_send(void *context, char *remote, char *local, int remote
 }
 
 /* CURLINFO_REQUEST_SIZE counts only what the first call to send() took, and CURLINFO_SIZE_UPLOAD_T
- * starts anew when libcurl connects again, even if it gets no further. This is told after every
- * send, so the most ever seen is the truth about the first. */
+ * starts anew when libcurl connects again, even if it gets no further. This callback comes after
+ * every send, so the largest value ever seen is that of the first connection. */
 static int on_progress(void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
                        curl_off_t up)
 {
@@ -131,7 +131,7 @@ static size_t on_head_line(char *bytes, size_t one, size_t n, void *context)
     long status = 0;
     HF_CURL_GET(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status < 200)
-        return n; /* 1xx: the real one follows */
+        return n; /* 1xx: the real answer follows */
     fetch->status = (int)status;
     hf_curl_take_cookies(fetch);
     if (fetch->events.head)

@@ -21,15 +21,15 @@ enum {
 struct hf_http_client {
     struct hf_loop *loop;
     struct hf_link peers;
-    unsigned halves; /* of peers, also of those that are gone */
+    unsigned halves; /* of peers, also of freed ones */
     bool is_freed;
     bool is_libcurl_only;
-    const struct hf_curl *curl; /* NULL until somebody needs it */
+    const struct hf_curl *curl; /* NULL until it is needed */
     struct hf_sockets sockets;  /* libcurl's */
-    struct hf_lookups *lookups; /* our own way's; NULL until then */
-    char *room;                 /* what is read by our own way goes through it; NULL until then */
+    struct hf_lookups *lookups; /* of http_plain.c; NULL until it is needed */
+    char *room;                 /* http_plain.c reads into it; NULL until it is needed */
 };
-/* The half itself has been freed. The client may be gone afterwards. */
+/* Called when a half has been freed. The client may be freed by it. */
 void hf_http_client_lost_half(struct hf_http_client *client);
 
 struct hf_fetch { /* the first member of a fetch of either way */
@@ -40,7 +40,7 @@ struct hf_fetch_way {
     void (*abort)(struct hf_fetch *fetch);
 };
 
-/* In a head it would end the line, and what follows would count as a header of its own. */
+/* Characters that must not be in a header: a line break would begin another header. */
 static inline bool hf_is_control(char c)
 {
     return (unsigned char)c < ' ' && c != '\t';

@@ -15,8 +15,8 @@ struct hf_socket {
     int fd;           /* libcurl's number */
     int copy;         /* ours, the same open socket */
     ino_t inode;      /* tells whether libcurl's number still means this socket */
-    bool is_libcurls; /* made by libcurl: it lives as long as it is wanted */
-    bool is_idle;     /* nobody uses the connection, libcurl keeps it */
+    bool is_libcurls; /* made by libcurl: freed when libcurl waits for no events on it */
+    bool is_idle;     /* no fetch uses the connection; libcurl keeps it */
     unsigned wanted;
     struct hf_watch *watch;
     struct hf_alarm idle;
@@ -58,8 +58,8 @@ void hf_sockets_done(struct hf_sockets *sockets)
     *sockets = (struct hf_sockets) { .loop = NULL };
 }
 
-/* libcurl sees it when it wants to use the connection, or its first write fails: either way no
- * byte of a request has left, and it connects anew. */
+/* libcurl notices the shutdown when it wants to use the connection, or its first write fails:
+ * either way no byte of a request has left, and it connects anew. */
 static void retire(void *context)
 {
     struct hf_socket *socket = context;
@@ -76,7 +76,7 @@ static void on_ready(void *context, unsigned events)
         sockets->on_ready(socket->owner, socket->fd, events);
         return;
     }
-    retire(socket); /* nobody asked for anything, so these are its last words */
+    retire(socket); /* no request is open, so the peer closes or breaks the protocol */
     if (hf_loop_now_ms(sockets->loop) - socket->idle_since_ms < EARLY_MS)
         sockets->on_early_close(socket->owner);
 }
@@ -112,7 +112,7 @@ static struct hf_socket *add(struct hf_sockets *sockets, int fd, void *owner)
 static void set_wanted(struct hf_socket *socket, unsigned events)
 {
     socket->wanted = events;
-    /* what is idle is watched too: see retire() */
+    /* idle connections are watched too: see retire() */
     hf_watch_set(socket->watch, events ? events : (unsigned)HF_READABLE);
 }
 
@@ -122,8 +122,8 @@ int hf_sockets_open(struct hf_sockets *sockets, void *owner, uint32_t keep_alive
     const int fd = socket(family, type | SOCK_CLOEXEC, protocol);
     if (fd < 0)
         return -1;
-    /* The number of one that libcurl closed without a word. libcurl believes that it is watched
-     * already, and will not ask again. */
+    /* libcurl has closed a socket of this number without telling us. It believes that the number is
+     * watched already, and will not ask for it. */
     struct hf_socket *old = find(sockets, fd);
     const unsigned wanted = old ? old->wanted : 0;
     if (old)

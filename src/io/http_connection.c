@@ -7,7 +7,7 @@
 #include "wire/json.h"
 
 enum {
-    IN_MAX = 64 * 1024, /* of requests behind the one being answered: then reading pauses */
+    IN_MAX = 64 * 1024,          /* bytes of pipelined requests at which reading pauses */
     DRAIN_MAX = 4 * 1024 * 1024, /* dropped of a refused request, so that its answer is read */
 };
 
@@ -16,7 +16,7 @@ static uint64_t now_of(const struct hf_connection *connection)
     return hf_shell_now(connection->server->shell);
 }
 
-/* Whether somebody above us has its exchange. */
+/* Whether the front has the exchange. */
 static bool is_asked(const struct hf_connection *connection)
 {
     return connection->phase == HF_PHASE_ASKED || connection->phase == HF_PHASE_STREAM ||
@@ -57,7 +57,7 @@ void hf_connection_close(struct hf_connection *connection)
     hf_http_server_closed_one(server);
 }
 
-/* Nothing more can be done for this client. */
+/* The client is gone: its exchange ends and its connection is closed. */
 static void lose(struct hf_connection *connection)
 {
     const struct hf_http_server *server = connection->server;
@@ -117,8 +117,8 @@ static void set_watch(struct hf_connection *connection)
     hf_watch_set(connection->watch, events);
 }
 
-/* The alarm is only ever set earlier: one that rings too soon sets itself again. So the limits of a
- * request cost nothing. */
+/* The alarm is only ever set earlier; one that rings too soon is set again. So most requests never
+ * set it. */
 static void set_alarm(struct hf_connection *connection)
 {
     uint64_t at_ms = connection->read_by_ms;
@@ -129,7 +129,7 @@ static void set_alarm(struct hf_connection *connection)
         hf_alarm_set(&connection->alarm, at_ms);
 }
 
-/* One that is neither asked nor written to may be closed for a new one. */
+/* A connection without a request, and without bytes to write, may be closed for a new one. */
 static void set_list(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
@@ -158,8 +158,8 @@ static void settle(struct hf_connection *connection)
     set_alarm(connection);
 }
 
-/* A half-closed client is not told from one that is gone: both sent their last byte. But what was
- * answered before is written. */
+/* A half-closed client cannot be told from one that is gone. Answers that wait are still written.
+ */
 static void take_end(struct hf_connection *connection)
 {
     connection->is_at_end = true;
@@ -194,7 +194,7 @@ static void take_failure(struct hf_connection *connection)
     settle(connection);
 }
 
-/* False: nothing more is there, or the connection came to its end. */
+/* False: there is nothing more to read, or the connection has ended. */
 static bool read_once(struct hf_connection *connection)
 {
     struct hf_http_server *server = connection->server;
@@ -221,8 +221,8 @@ static bool read_once(struct hf_connection *connection)
     return true;
 }
 
-/* One read of the descriptor, so that nobody keeps the others waiting; with TLS there may be
- * several pieces in it. */
+/* One read of the descriptor a turn, so that no connection keeps the others waiting; with TLS it
+ * may hold several records. */
 static void read_some(struct hf_connection *connection)
 {
     if (!connection->channel.tls) {
@@ -236,7 +236,7 @@ static void read_some(struct hf_connection *connection)
 
 /* ---- callbacks ---- */
 
-/* All is written: what is next for it. */
+/* All is written: closes the connection, or waits for the next request. */
 static void go_on(struct hf_connection *connection)
 {
     const struct hf_http_server *server = connection->server;
@@ -269,7 +269,7 @@ static void flush_connection(struct hf_flush *flush)
     if (result == HF_IO_DONE)
         go_on(connection);
     else if (connection->phase == HF_PHASE_HEAD && !connection->request)
-        connection->read_by_ms = 0; /* not idle: it is still being answered */
+        connection->read_by_ms = 0; /* not idle: its answer is still being written */
     if (!hf_channel_is_open(&connection->channel))
         return;
     if (connection->phase == HF_PHASE_JUDGED && connection->is_let_in)
@@ -286,7 +286,7 @@ static void on_ready(void *context, unsigned events)
         flush_connection(&connection->flush);
     if (!hf_channel_is_open(&connection->channel))
         return;
-    /* what TLS had to write may be what its reading waits for */
+    /* reading TLS may have waited for this write */
     if (events & HF_READABLE || (events & HF_WRITABLE && connection->channel.tls))
         read_some(connection);
     else if (events & HF_SENT_ALL)

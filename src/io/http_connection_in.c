@@ -1,12 +1,12 @@
-/* http_connection_in.c - how a connection's bytes become requests: heads, who judges them, bodies
- * and the time they have. See http_connection.h. */
+/* http_connection_in.c - how a connection's bytes become requests: heads, their admission, bodies,
+ * and how long each may take. See http_connection.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "io/http_connection.h"
 
 enum {
-    BACKLOG_MAX = 256 * 1024, /* of unwritten answers: no further request is begun */
-    BODY_STEP = 256 * 1024,   /* a long body is read straight to its place, in such steps */
+    BACKLOG_MAX = 256 * 1024, /* bytes of unwritten answers at which no further request is begun */
+    BODY_STEP = 256 * 1024,   /* a long body is read without a copy, in such steps */
     WHY_SIZE = 160,
 };
 
@@ -54,7 +54,7 @@ static void refuse_large(struct hf_connection *connection)
     refuse(connection, 413, "the body is larger than %zu bytes", connection->request->body_max);
 }
 
-/* Whether that many bytes more may be held, else it was refused. */
+/* Whether that many bytes more may be held; if not, the request was refused. */
 static bool may_hold(struct hf_connection *connection, size_t more)
 {
     struct hf_http_server *server = connection->server;
@@ -73,13 +73,13 @@ static bool may_hold(struct hf_connection *connection, size_t more)
     return false;
 }
 
-/* Room for so much more of the body, or false: it was refused. */
+/* Makes room for so much more of the body. False: the request was refused. */
 static bool make_room(struct hf_connection *connection, size_t more)
 {
     struct hf_buf *body = &connection->request->body;
     if (body->cap - body->end < more && !may_hold(connection, more))
         return false;
-    /* not left to the buffer, which sees its maximum only when it grows */
+    /* the buffer itself checks its maximum only when it grows */
     if (more > connection->request->body_max - hf_buf_len(body) || !hf_buf_reserve(body, more)) {
         refuse_large(connection);
         return false;
@@ -88,8 +88,8 @@ static bool make_room(struct hf_connection *connection, size_t more)
     return true;
 }
 
-/* The next span of time in which a body has to come at its least rate, or the end of all its time.
- */
+/* Sets the end of the next period in which the body must come at the least rate, or the end of the
+ * time for the whole body, if that is earlier. */
 static void give_time(struct hf_connection *connection)
 {
     const struct hf_http_limits *limits = &connection->server->limits;
@@ -129,7 +129,7 @@ void hf_connection_begin_body(struct hf_connection *connection, struct hf_span a
     }
 }
 
-/* Whoever decides about requests sees the head. */
+/* Shows the head to the front, which decides whether the request is admitted. */
 static void judge(struct hf_connection *connection, struct hf_span after)
 {
     const struct hf_http_server *server = connection->server;
@@ -150,13 +150,13 @@ static void judge(struct hf_connection *connection, struct hf_span after)
         hf_connection_begin_body(connection, after);
 }
 
-/* The end of the head in what came so far: its length, 0: not there yet, -1: it is none. */
+/* The length of the head in the bytes so far. 0: it is not complete; -1: it is no head. */
 static ptrdiff_t gather_head(struct hf_request *request, struct hf_span *bytes, size_t max)
 {
     const size_t before = hf_buf_len(&request->head_text);
     struct hf_span more = { bytes->p, bytes->n < max - before ? bytes->n : max - before };
     ptrdiff_t length = 0;
-    if (before == 0) { /* the usual case: all of it in one read, and only it is copied */
+    if (before == 0) { /* the usual case: the whole head came in one read; only it is copied */
         length = hf_http_head_length(more, &request->seen);
         if (length > 0)
             more.n = (size_t)length;
@@ -280,7 +280,8 @@ void hf_connection_took(struct hf_connection *connection, size_t bytes)
 
 /* ---- time ---- */
 
-/* Whoever sends a body more slowly than anybody's line is holds its memory for nothing. */
+/* A client that sends its body more slowly than any real connection is refused: it would hold
+ * memory for nothing. */
 static void look_at_body(struct hf_connection *connection)
 {
     const struct hf_http_limits *limits = &connection->server->limits;

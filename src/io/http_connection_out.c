@@ -1,8 +1,8 @@
 /*
- * http_connection_out.c - answers: what they look like, and how they leave. See http_server.h.
+ * http_connection_out.c - the form of answers, and how they are written. See http_server.h.
  *
- * What a turn answers is collected and written once at its end; a large body goes to the kernel at
- * once and is copied only as far as that does not take it.
+ * The answers of a turn are collected and written once at its end. A large body is written at once;
+ * only the part that the kernel does not take is copied.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum {
     HEAD_ROOM = 512,
     SPARE_BUFFER_MAX = 16 * 1024,
     SPARE_OUT_MAX = 4 * 1024,
-    SKIP_MAX = 64 * 1024, /* of a refused body; with a longer one the connection closes */
+    SKIP_MAX = 64 * 1024, /* bytes of a refused body; after a longer one the connection closes */
 };
 
 static struct hf_connection *connection_of(struct hf_exchange *exchange)
@@ -66,7 +66,7 @@ void hf_connection_add(struct hf_connection *connection, struct hf_span bytes)
         connection->is_broken = true;
 }
 
-/* An answer is put together and gone within a turn: a few buffers serve all connections. */
+/* Most answers are made and written within a turn, so a few buffers serve all connections. */
 static void make_room(struct hf_connection *connection, size_t more)
 {
     struct hf_http_server *server = connection->server;
@@ -98,10 +98,10 @@ static bool is_over_bound(const struct hf_connection *connection)
            (connection->party && hf_share_is_over(all, &connection->party->bytes));
 }
 
-/* Cut off: at its own bound, or as one of those who make the whole, or their party's share of it,
- * too large. Those are written to at once: what the kernel does not take then is what its reader
- * does not read. A client can come back for the rest of a stream; a short answer is always given.
- */
+/* Cuts a connection off that exceeds its own bound, or whose bytes exceed the bound of all
+ * connections or its party's share of it. In the second case its bytes are written first: those
+ * that the kernel does not take, the client does not read. A client can resume a stream, so nothing
+ * of it is spared; a short answer is always delivered. */
 static void check_bounds(struct hf_connection *connection)
 {
     const struct hf_http_server *server = connection->server;
@@ -129,7 +129,7 @@ size_t hf_exchange_room(const struct hf_exchange *exchange)
     const struct hf_share *share = connection->party ? &connection->party->bytes : NULL;
     const size_t left = hf_share_room(&server->bytes, share);
     const size_t of_all =
-        left > HF_CHANNEL_SEND_AT ? left : HF_CHANNEL_SEND_AT; /* so much is always taken */
+        left > HF_CHANNEL_SEND_AT ? left : HF_CHANNEL_SEND_AT; /* check_bounds spares so much */
     const size_t room = own < of_all ? own : of_all;
     return room > waits ? room - waits : 0;
 }
@@ -149,7 +149,7 @@ enum hf_io hf_connection_write_out(struct hf_connection *connection)
     bool has_moved;
     const enum hf_io result = hf_channel_flush(&connection->channel, &has_moved);
     if (has_moved || result != HF_IO_AGAIN)
-        connection->write_by_ms = 0; /* it moves: the limit begins anew */
+        connection->write_by_ms = 0; /* bytes were taken: the limit begins anew */
     if (result == HF_IO_AGAIN && !connection->write_by_ms)
         connection->write_by_ms =
             hf_shell_now(connection->server->shell) + connection->server->limits.write_ms;
@@ -160,7 +160,7 @@ enum hf_io hf_connection_write_out(struct hf_connection *connection)
 
 /* ---- heads ---- */
 
-/* RFC 9110, 5.6.7; by hand, since strftime speaks the language of the locale. */
+/* RFC 9110, 5.6.7; not by strftime, which uses the language of the locale. */
 static struct hf_span date_line(struct hf_http_server *server)
 {
     static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
@@ -180,7 +180,7 @@ static struct hf_span date_line(struct hf_http_server *server)
     return (struct hf_span) { server->date, server->date_length };
 }
 
-/* All of the head but what says how the body is framed. */
+/* All of the head except the headers that frame the body. */
 static void add_head(struct hf_connection *connection, int status, const char *headers,
                      const char *type)
 {
@@ -188,7 +188,7 @@ static void add_head(struct hf_connection *connection, int status, const char *h
     char digits[HF_DIGITS_MAX];
     assert(status >= 200 && status < 600);
     if (connection->server->fd < 0)
-        connection->closes = true; /* stopping */
+        connection->closes = true; /* the server is stopping */
     make_room(connection, HEAD_ROOM);
     const struct hf_span parts[] = {
         HF_SPAN("HTTP/1.1 "),
@@ -280,8 +280,8 @@ void hf_exchange_take_body(struct hf_exchange *exchange, size_t max)
         hf_shell_flush_later(connection->server->shell, &connection->flush);
 }
 
-/* It is refused by its head alone. A client that waits for 100 may send its body or not: nobody
- * knows where its next request begins. */
+/* The request was refused by its head alone. A client that waits for 100 may send its body or not,
+ * so it is not known where its next request begins. */
 static void let_body_go(struct hf_connection *connection)
 {
     const struct hf_http_request *request = &connection->request->parsed;
@@ -311,7 +311,7 @@ void hf_exchange_begin(struct hf_exchange *exchange, int status, const char *hea
     struct hf_connection *connection = connection_of(exchange);
     assert(connection->phase == HF_PHASE_ASKED);
     if (connection->is_old)
-        connection->closes = true; /* its end is the end of the body */
+        connection->closes = true; /* HTTP/1.0: the end of the connection ends the body */
     connection->is_chunked = !connection->is_old;
     connection->phase = HF_PHASE_STREAM;
     add_head(connection, status, headers, type);
@@ -389,7 +389,7 @@ enum hf_share_verdict hf_exchange_set_party(struct hf_exchange *exchange,
     assert(connection->phase == HF_PHASE_JUDGED || connection->phase == HF_PHASE_ASKED);
     if (party == before)
         return HF_SHARE_FITS;
-    /* it moves: meanwhile it is not there at all */
+    /* the connection is judged as if it were a new one, so it must not count meanwhile */
     const bool was_silent = connection->is_silent;
     hf_connection_set_silent(connection, false);
     hf_share_give(&server->connections, before ? &before->connections : NULL, 1);

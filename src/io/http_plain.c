@@ -21,7 +21,7 @@ enum {
 
 static const char closed_without_answer[] = "the connection closed without an answer";
 
-/* ---- fetches come and go ---- */
+/* ---- lifetime of fetches ---- */
 
 static struct hf_plain_fetch *new_fetch(struct hf_plain_peer *peer)
 {
@@ -120,7 +120,7 @@ static void abort_fetch(struct hf_fetch *base)
         hf_plain_leave(fetch->peer);
 }
 
-/* The last of that name. */
+/* The last header of that name. */
 static struct hf_span header_of(const struct hf_fetch *base, struct hf_span name)
 {
     const struct hf_plain_fetch *fetch = (const struct hf_plain_fetch *)base;
@@ -138,7 +138,7 @@ static const struct hf_fetch_way way = { header_of, abort_fetch };
 static enum hf_sent sent_of(const struct hf_plain_fetch *fetch)
 {
     if (fetch->was_sent_before)
-        return HF_SENT_WHOLE; /* of two sends nobody can tell */
+        return HF_SENT_WHOLE; /* it was sent twice: the first may have arrived */
     if (fetch->written == 0)
         return HF_SENT_NOTHING;
     return fetch->written < hf_buf_len(&fetch->out) ? HF_SENT_PART : HF_SENT_WHOLE;
@@ -175,7 +175,7 @@ static bool keeps_connections(const struct hf_plain_peer *peer)
     return peer->keep_alive_ms > 0 && !peer->closes_early;
 }
 
-/* Nothing but this answer came, and all of the request was taken: the next one may follow. */
+/* The connection is kept if nothing came after the answer and the whole request was sent. */
 static void complete(struct hf_plain_fetch *fetch, bool is_closed, size_t excess)
 {
     const struct hf_plain_peer *peer = fetch->peer;
@@ -192,7 +192,7 @@ static void complete(struct hf_plain_fetch *fetch, bool is_closed, size_t excess
 
 static void begin(struct hf_plain_fetch *fetch);
 
-/* The connection is of no use and nothing came on it. True: the request goes to another one. */
+/* The connection has failed before any byte of an answer. True: the request goes to another one. */
 static bool go_elsewhere(struct hf_plain_fetch *fetch)
 {
     struct hf_plain_peer *peer = fetch->peer;
@@ -225,7 +225,7 @@ static void write_out(struct hf_plain_fetch *fetch)
             fail_with_errno(fetch, error);
         return;
     }
-    fetch->is_unwritable = error != EAGAIN; /* its answer may be there already: reading tells */
+    fetch->is_unwritable = error != EAGAIN; /* the answer may have arrived: it is read first */
     fetch->written += n > 0 ? (size_t)n : 0;
     const bool has_more = fetch->written < hf_buf_len(&fetch->out) && !fetch->is_unwritable;
     hf_watch_set(fetch->connection->watch, has_more ? HF_READABLE | HF_WRITABLE : HF_READABLE);
@@ -242,7 +242,7 @@ static void on_connected(struct hf_plain_fetch *fetch)
     write_out(fetch);
 }
 
-/* One address after the other, and all of them again if one was only silent. */
+/* Tries one address after the other, and all of them again if one has only not answered. */
 static void connect_to_next(struct hf_plain_fetch *fetch, int error)
 {
     for (;;) {
@@ -296,10 +296,10 @@ static void on_begin(void *context)
     struct hf_link now;
     struct hf_plain_fetch *fetch;
     hf_plain_enter(peer);
-    hf_list_move(&now, &peer->starting); /* who starts in an event of these waits for a turn */
+    hf_list_move(&now, &peer->starting); /* fetches that start in an event wait for a turn */
     while ((fetch = HF_LIST_FIRST(&now, struct hf_plain_fetch, link))) {
         hf_unlink(&fetch->link);
-        if (peer->is_freed) { /* nobody may be told any more */
+        if (peer->is_freed) { /* no event may be called any more */
             hf_list_push(&peer->aborted, &fetch->link);
             continue;
         }
@@ -323,7 +323,7 @@ static void fail_to_read(struct hf_plain_fetch *fetch)
     finish(fetch, fetch->why);
 }
 
-/* What came: events until it is used up, or the fetch over. */
+/* Reads the bytes that came, until they are used up or the fetch has ended. */
 static void take(struct hf_plain_fetch *fetch, struct hf_span bytes)
 {
     struct hf_span data;
@@ -394,7 +394,7 @@ void hf_plain_on_ready(struct hf_plain_link *link, unsigned events)
     hf_plain_enter(peer);
     if (link->is_connecting) {
         on_connect_result(fetch);
-    } else if (events & HF_READABLE) { /* first, and alone: an error makes it ready for all */
+    } else if (events & HF_READABLE) { /* reading first: an error makes the socket writable too */
         read_in(fetch);
     } else {
         write_out(fetch);

@@ -1,4 +1,4 @@
-/* http_plain_connection.c - connections: opened, kept while idle, looked at, closed. */
+/* http_plain_connection.c - connections: opened, kept while idle, checked before reuse, closed. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -6,9 +6,9 @@
 #include "io/http_plain_parts.h"
 
 enum {
-    EARLY_MS = 1000,  /* who closes so soon after an answer did not wait for another request */
-    SILENCE_MS = 250, /* of one address of several before the next is tried (RFC 8305, 5) */
-    ROUNDS_MAX = 6,   /* it doubles with each round of all addresses, so often */
+    EARLY_MS = 1000,  /* a peer that closes so soon after an answer does not keep connections */
+    SILENCE_MS = 250, /* time for one of several addresses before the next (RFC 8305, 5) */
+    ROUNDS_MAX = 6,   /* how often that time doubles, once a round of all addresses */
 };
 
 static bool is_early(const struct hf_plain_link *link)
@@ -23,7 +23,7 @@ static void on_ready(void *context, unsigned events)
         hf_plain_on_ready(link, events);
         return;
     }
-    /* nobody asked for anything, so these are its last words */
+    /* no request is open, so the peer closes or breaks the protocol */
     link->peer->closes_early |= is_early(link);
     hf_plain_link_close(link);
 }
@@ -53,8 +53,8 @@ static void set_options(int fd)
                          sizeof options[i].value);
 }
 
-/* Until when one attempt may last: a network that swallows what is sent must not cost the addresses
- * that work. */
+/* The deadline of one attempt: an address that drops all packets must not use up the time of
+ * addresses that work. */
 static uint64_t attempt_deadline(const struct hf_plain_fetch *fetch)
 {
     const unsigned rounds = fetch->rounds < ROUNDS_MAX ? fetch->rounds : ROUNDS_MAX;
@@ -111,9 +111,9 @@ void hf_plain_link_close(struct hf_plain_link *link)
     hf_free(link);
 }
 
-/* ---- idle ones ---- */
+/* ---- idle connections ---- */
 
-/* The alarm is only set if it is not: one that rings too soon sets itself again. */
+/* The alarm is set only if it is not set yet; one that rings too soon is set again. */
 void hf_plain_link_keep(struct hf_plain_link *link)
 {
     struct hf_plain_peer *peer = link->peer;
@@ -144,7 +144,7 @@ void hf_plain_expire(void *context)
     }
 }
 
-/* Its end may have come in this very turn, before the watch could tell. */
+/* The peer may have closed it in this very turn, before the watch could tell. */
 static bool is_alive(const struct hf_plain_link *link)
 {
     char byte;

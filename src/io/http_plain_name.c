@@ -2,7 +2,7 @@
  */
 #include "io/http_plain_parts.h"
 
-enum { KEPT_MS = 5000 }; /* a server that moved is found at its new address soon */
+enum { KEPT_MS = 5000 }; /* short, so that a moved server is found at its new address */
 
 static void set_port(union hf_socket_address *at, int port)
 {
@@ -21,7 +21,7 @@ static bool is_same_host(const union hf_socket_address *a, const union hf_socket
                : a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
 }
 
-/* If it is among them, `at` comes first. */
+/* Moves `at` to the front, if it is one of the addresses. */
 static void prefer(struct hf_plain_name *name, const union hf_socket_address *at)
 {
     for (unsigned i = 0; i < name->count; i++) {

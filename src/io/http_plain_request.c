@@ -4,7 +4,7 @@
 #include "base/url.h"
 #include "io/http_plain_parts.h"
 
-enum { PORT = 80, HEAD_REST = 512 }; /* of a head: all that is not the caller's */
+enum { PORT = 80, HEAD_REST = 512 }; /* the part of a head that is not the caller's */
 
 /* ---- URLs ---- */
 
@@ -15,7 +15,7 @@ static bool is_localhost(struct hf_span host)
            (host.n == name.n || host.p[host.n - name.n - 1] == '.');
 }
 
-/* "." or "..". Others take them out before they send a path, and so does libcurl. */
+/* "." or ".." as a segment: libcurl, as other clients, removes them from a path. */
 static bool has_dot_segments(struct hf_span target)
 {
     const char *query = target.n ? memchr(target.p, '?', target.n) : NULL;
@@ -44,8 +44,7 @@ static void add_v6(struct hf_plain_url *url, const struct in6_addr *address)
                                                           .sin6_addr = *address };
 }
 
-/* Not one whose last part begins with a digit: that is a number, and there are many ways to write
- * one. */
+/* A host whose last label begins with a digit is no name but a number, in one of many forms. */
 static bool is_name(struct hf_span host)
 {
     size_t last = host.n;
@@ -54,7 +53,7 @@ static bool is_name(struct hf_span host)
     return last < host.n && host.p[0] != '.' && !(host.p[last] >= '0' && host.p[last] <= '9');
 }
 
-/* Addresses, and the one name that means the same everywhere (RFC 6761). */
+/* Addresses, and "localhost", which means the same everywhere (RFC 6761). */
 static bool find_addresses(struct hf_plain_url *url)
 {
     char text[INET6_ADDRSTRLEN + 1];

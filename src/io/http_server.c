@@ -1,4 +1,4 @@
-/* http_server.c - where connections come from, and how the server ends. See http_server.h. */
+/* http_server.c - listening, accepting, and how the server ends. See http_server.h. */
 #include "io/http_server.h"
 #include <arpa/inet.h>
 #include <assert.h>
@@ -15,9 +15,9 @@
 enum {
     ACCEPTS_PER_TURN = 64,
     ACCEPT_AGAIN_MS = 100,
-    REFUSALS_MAX = 32, /* connections over the limit that are told so; more are closed in silence */
-    BACKLOG = 1024,    /* the kernel makes it less if it has to */
-    KEEPALIVE_S = 30,  /* a silent peer is asked whether it is still there */
+    REFUSALS_MAX = 32, /* connections over the limit that get an answer; others are just closed */
+    BACKLOG = 1024,    /* the kernel lowers it to its own limit */
+    KEEPALIVE_S = 30,  /* idle time before TCP keep-alive probes */
 };
 
 const struct hf_http_limits hf_http_limits_default = {
@@ -32,7 +32,7 @@ const struct hf_http_limits hf_http_limits_default = {
     .idle_ms = 75000,
     .write_ms = 30000,
     .linger_ms = 2000,
-    .unwritten_bytes = 72 * 1024 * 1024, /* the largest message and what goes around it */
+    .unwritten_bytes = 72 * 1024 * 1024, /* the largest message and its HTTP framing */
     .held_bytes = 256 * 1024 * 1024,
 };
 
@@ -70,7 +70,7 @@ static void set_options(int fd, const struct hf_listen *at, unsigned write_ms)
 {
     const int on = 1, quiet_s = KEEPALIVE_S;
     if (at->is_unix) {
-        (void)fchmod(fd, 0600); /* becomes the mode of the file that bind makes */
+        (void)fchmod(fd, 0600); /* bind gives the file this mode */
         return;
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -78,11 +78,11 @@ static void set_options(int fd, const struct hf_listen *at, unsigned write_ms)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &quiet_s, sizeof quiet_s);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &quiet_s, sizeof quiet_s);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    /* a peer whose machine is gone takes no byte either */
+    /* a peer whose machine is gone is noticed as one that takes no byte for write_ms */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &write_ms, sizeof write_ms);
 }
 
-/* Whether the file is a socket that nobody listens on any more. */
+/* Whether the file is a socket on which no process listens any more. */
 static bool is_left_behind(const union address *address, socklen_t length)
 {
     struct stat about;
@@ -134,7 +134,7 @@ static int open_listener(const struct hf_listen *at, const struct hf_http_limits
     return -1;
 }
 
-/* What was really taken: the port, or which file is ours. */
+/* Reads back the port, or the inode of the socket's file. */
 static void look_at_listener(struct hf_http_server *server)
 {
     struct hf_listen *at = &server->at;
@@ -178,12 +178,12 @@ enum hf_share_verdict hf_http_server_judge(const struct hf_http_server *server,
     return hf_share_judge(&seen, party ? &party->connections : NULL, 1);
 }
 
-/* Connections that wait for a request cost nobody theirs: the longest silent makes room. */
+/* If all connections are in use, the one that was silent longest is closed for the new one. */
 static enum hf_share_verdict make_place(struct hf_http_server *server, struct hf_http_party *party)
 {
     struct hf_connection *silent = HF_LIST_FIRST(&server->waiting, struct hf_connection, link);
     const enum hf_share_verdict verdict = hf_http_server_judge(server, party);
-    if (verdict == HF_SHARE_OF_ALL && silent) /* they are its own */
+    if (verdict == HF_SHARE_OF_ALL && silent) /* the silent connections are this party's own */
         return HF_SHARE_OF_PARTY;
     if (verdict != HF_SHARE_FITS || server->connections.used < server->connections.limit)
         return verdict;
@@ -195,7 +195,7 @@ static void turn_away(struct hf_http_server *server, int fd, const struct sockad
                       bool is_own_share)
 {
     char why[160];
-    /* with TLS there is nobody to tell before the handshake */
+    /* with TLS no answer can be sent before the handshake */
     if (server->tls || server->refusing >= REFUSALS_MAX) {
         (void)close(fd);
         return;
@@ -228,7 +228,7 @@ static void admit(struct hf_http_server *server, int fd, const struct sockaddr_s
         events->left(server->context, party);
 }
 
-/* Out of descriptors or memory: until a connection closes, or for a moment. */
+/* Out of descriptors or memory: pauses until a connection closes, or ACCEPT_AGAIN_MS. */
 static void pause_accepting(struct hf_http_server *server)
 {
     hf_watch_set(server->watch, 0);
@@ -259,7 +259,7 @@ static void on_acceptable(void *context, unsigned events)
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             pause_accepting(server);
             return;
-        } /* else that one connection failed before we took it */
+        } /* else this connection failed before it was accepted */
     }
 }
 
@@ -269,7 +269,7 @@ void hf_http_server_closed_one(struct hf_http_server *server)
         accept_again(server);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 struct hf_http_server *hf_http_server_new(struct hf_shell *shell, const struct hf_http_spec *spec,
                                           const struct hf_http_events *events, void *context,

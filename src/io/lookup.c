@@ -1,8 +1,8 @@
 /*
  * lookup.c - see lookup.h.
  *
- * A lookup is a letter. Its thread has it until it is in the mailbox; of a lookup that is still
- * with its thread the loop touches only whom to tell, and the thread never looks at that.
+ * A lookup is a letter of a mailbox (mailbox.h). It belongs to its thread until it is in the
+ * mailbox; before that the loop touches only `on_found`, which the thread never reads.
  */
 #include "io/lookup.h"
 #include <assert.h>
@@ -28,7 +28,7 @@ struct hf_lookups {
 struct hf_lookup {
     struct hf_letter letter;
     struct shared *shared;
-    hf_on_found *on_found; /* NULL: nobody wants it any more */
+    hf_on_found *on_found; /* NULL: cancelled */
     void *context;
     char name[HF_NAME_MAX + 1];
     union hf_socket_address at[HF_ADDRESSES_MAX];
@@ -68,8 +68,8 @@ static void *run(void *context)
     struct hf_lookup *lookup = context;
     struct shared *shared = lookup->shared;
     find(lookup);
-    /* The loop leaves for us when it takes the letter, so that nothing of a lookup that is over is
-     * left, however late this thread ends. */
+    /* The loop calls leave() for this thread when it takes the letter, so that nothing of a
+     * finished lookup is left, however late the thread ends. */
     if (hf_mailbox_put(shared->mailbox, &lookup->letter))
         return NULL;
     hf_free(lookup); /* the loop is gone */
@@ -108,7 +108,7 @@ static void on_letters(void *context, unsigned events)
         if (lookup->on_found)
             lookup->on_found(lookup->context, lookup->at, lookup->count);
         hf_free(lookup);
-        leave(lookups->shared); /* never the last: we are a user ourselves */
+        leave(lookups->shared); /* never the last user: the loop is one itself */
     }
     lookups->is_busy = false;
     if (lookups->is_freed)
@@ -139,7 +139,7 @@ void hf_lookups_free(struct hf_lookups *lookups)
         destroy(lookups);
 }
 
-/* The thread inherits our mask: a signal that it caught would disturb the lookup. */
+/* The thread inherits our signal mask: a signal that it caught would disturb the lookup. */
 static bool start_thread(struct hf_lookup *lookup)
 {
     pthread_attr_t how;

@@ -2,9 +2,9 @@
  * loop.c - see loop.h.
  *
  *   epoll  <- every watched descriptor
- *          <- the eventfd of signals.c, from the first signal that is wanted on
+ *          <- the eventfd of signals.c, once a signal is wanted
  *
- * A turn of plain descriptors costs one system call: the next alarm is the time-out of that call.
+ * A turn of plain descriptors costs one system call: the next alarm is the timeout of that call.
  */
 #include "io/loop.h"
 #include <assert.h>
@@ -24,7 +24,7 @@ struct hf_watch {
     struct hf_loop *loop;
     int fd;
     unsigned wanted;
-    bool is_polled; /* epoll holds it; a paused one is taken out, or its hang-up would spin us */
+    bool is_polled; /* epoll has it; a paused watch is taken out, or its hang-up would wake us */
     bool is_always_ready, is_freed;
     hf_on_ready *on_ready;
     void *context;
@@ -53,7 +53,7 @@ struct hf_loop {
     struct hook on_turn;
     bool measures_turns;
     struct hf_turn_times turn_times;
-    struct hf_signals *signals; /* NULL: never wanted one */
+    struct hf_signals *signals; /* NULL: no signal was ever wanted */
     struct hf_link live, always_ready, freed, signal_watches, guests;
 };
 
@@ -80,7 +80,8 @@ static void call_watch(struct hf_watch *watch, unsigned events)
         watch->on_ready(watch->context, events);
 }
 
-/* Whoever is called may free any watch, himself too: so one at a time, from a list of its own. */
+/* A callback may free any watch, its own too, so watches are taken one by one from a second list.
+ */
 static void call_always_ready(struct hf_loop *loop)
 {
     struct hf_link turn;
@@ -107,8 +108,7 @@ static struct signal_watch *next_due(struct hf_loop *loop)
     return NULL;
 }
 
-/* Whoever is called may turn any signal off, his own too, and want others: so each is looked for
- * anew. */
+/* A callback may remove any signal, its own too, and add others, so each is looked up anew. */
 static void call_signals(struct hf_loop *loop)
 {
     bool came[HF_SIGNALS_END];
@@ -122,8 +122,8 @@ static void call_signals(struct hf_loop *loop)
     }
 }
 
-/* Waits, at most so long, and calls whoever is ready. A signal that ends the wait early is seen in
- * the next turn. */
+/* Waits at most `timeout_ms` and calls the watches that are ready. A signal that ends the wait
+ * early is seen in the next turn. */
 static void call_ready(struct hf_loop *loop, int timeout_ms)
 {
     struct epoll_event ready[EVENTS_PER_TURN];
@@ -170,8 +170,8 @@ void hf_watch_set(struct hf_watch *watch, unsigned events)
         if (epoll_ctl(watch->loop->epoll, how, watch->fd, &want) == 0) {
             watch->is_polled = events != 0;
         } else {
-            /* Closed under us, or watched twice: our bug. Else epoll cannot hold it (EPERM: a file;
-             * ENOSPC, ENOMEM): trying in every turn is always right. */
+            /* EBADF (closed while watched) and EEXIST (watched twice) are our bugs. Otherwise epoll
+             * cannot watch it (EPERM: a file; ENOSPC, ENOMEM): calling it in every turn works. */
             assert(how == EPOLL_CTL_ADD && errno != EBADF && errno != EEXIST);
             watch->is_always_ready = true;
         }
@@ -246,8 +246,7 @@ void hf_alarm_init(struct hf_alarm *alarm, struct hf_loop *loop, hf_on_loop *on_
 void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms)
 {
     struct hf_loop *loop = alarm->loop;
-    /* set again while it rings: in the next turn, however long it is due, or it would ring for ever
-     */
+    /* an alarm that is set while it rings waits for the next turn, or it could ring for ever */
     if (at_ms && loop->is_ringing && at_ms <= hf_loop_now_ms(loop))
         at_ms = hf_loop_now_ms(loop) + 1;
     hf_timer_set(&loop->alarms, &alarm->timer, at_ms);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct hf_mailbox {
-    pthread_mutex_t lock; /* of everything below but the descriptor itself */
+    pthread_mutex_t lock; /* for all members below except `fd` */
     struct hf_link letters;
     size_t count, max;
     bool is_closed;
@@ -44,7 +44,7 @@ int hf_mailbox_fd(const struct hf_mailbox *mailbox)
     return mailbox->fd;
 }
 
-/* Called when there was no reason to be readable until now; a counter of 1 cannot overflow. */
+/* Called when the descriptor was not readable until now, so its counter cannot overflow. */
 static void ring(struct hf_mailbox *mailbox)
 {
     const uint64_t one = 1;
@@ -98,7 +98,7 @@ bool hf_mailbox_wait(struct hf_mailbox *mailbox, struct hf_link *ret_letters)
 {
     struct pollfd ready = { .fd = mailbox->fd, .events = POLLIN };
     for (;;) {
-        const bool is_closed = hf_mailbox_is_closed(mailbox); /* first: letters before it count */
+        const bool is_closed = hf_mailbox_is_closed(mailbox); /* read before letters are taken */
         if (hf_mailbox_take(mailbox, ret_letters))
             return true;
         if (is_closed)

@@ -32,8 +32,8 @@
 /* The numbers are those of the guard's descriptors. */
 enum guard_fd { IN, OUT, ERR, CONTROL = HF_GUARD_CONTROL_FD, GUARD_FDS };
 
-/* How long a guard that was let go of has for its work before it is killed and its tree adopted: it
- * may be stopped, and woken in vain. */
+/* How long the guard of a freed proc has to end before it is killed and its tree adopted: its
+ * server may keep it stopped. */
 enum { GUARD_ENDS_WITHIN_MS = 500 };
 
 enum { MARK_BYTES = 16, MARK_SIZE = sizeof HF_TREE_VARIABLE + 2 * MARK_BYTES };
@@ -53,9 +53,9 @@ struct hf_proc {
     struct hf_alarm guard_timeout;
     struct hf_adoption_guard spared;
     bool has_exited, is_all_gone;
-    bool is_killing;  /* the guard was told to */
-    bool has_failed;  /* to kill somebody: the guard waits for his end, and is no worse than we */
-    bool is_finished; /* the guard is reaped and nothing will ever happen again */
+    bool is_killing;  /* the guard was told to kill the tree */
+    bool has_failed;  /* the guard could not kill a process and waits for its end, as we would */
+    bool is_finished; /* the guard is reaped, and no more events come */
     char mark[MARK_SIZE];
 };
 
@@ -116,14 +116,14 @@ static void finish(struct hf_proc *proc)
         destroy(proc);
 }
 
-/* By the pidfd: it is the guard, or nobody. */
+/* By the pidfd, so that no other process can get the signal. */
 static void signal_guard(const struct hf_proc *proc, int signum)
 {
-    if (proc->guard_watch) /* else it is dead */
+    if (proc->guard_watch) /* else the guard is dead */
         (void)pidfd_send_signal(proc->guard_pidfd, signum, NULL, 0);
 }
 
-/* Its server may keep it stopped. Its tree falls to us, if it can. */
+/* For a guard that its server keeps stopped: its tree is adopted, if that is possible. */
 static void kill_guard(void *context)
 {
     struct hf_proc *proc = context;
@@ -131,14 +131,14 @@ static void kill_guard(void *context)
         signal_guard(proc, SIGKILL);
 }
 
-/* Whoever told it to kill has waited for it as long as he wanted to. */
+/* If the guard was told to kill before, the owner has waited long enough for it: it is killed. */
 void hf_proc_free(struct hf_proc *proc)
 {
     if (!proc)
         return;
     assert(proc->events);
     proc->events = NULL;
-    close_all(proc); /* the guard sees its engine go, and kills what is left */
+    close_all(proc); /* the guard sees its socket close, and kills what is left */
     if (proc->is_finished) {
         destroy(proc);
         return;
@@ -180,7 +180,7 @@ static void on_orphans_gone(void *context)
 {
     struct hf_proc *proc = context;
     const struct hf_proc copy = *proc;
-    finish(proc); /* gone from here on if its owner is */
+    finish(proc); /* frees the proc if its owner has */
     EMIT(&copy, all_gone, copy.context);
 }
 
@@ -199,12 +199,12 @@ static void take_over(struct hf_proc *proc, bool is_held)
     EMIT(&copy, close_failed, copy.context, copy.server);
 }
 
-/* --- what the guard says --- */
+/* --- reports of the guard --- */
 
 static void on_started(struct hf_proc *proc, const struct hf_guard_report *report)
 {
     if (proc->server)
-        return; /* said before: no guard of ours says it twice */
+        return; /* reported before; a guard reports it once */
     proc->server = report->pid;
     EMIT(proc, started, proc->context, report->pid);
 }
@@ -244,7 +244,7 @@ static void take_report(struct hf_proc *proc, const struct hf_guard_report *repo
         [HF_GUARD_KILL_FAILED] = on_kill_failed,
     };
     if (report->news < sizeof takers / sizeof *takers && takers[report->news])
-        takers[report->news](proc, report); /* else no guard of ours said it */
+        takers[report->news](proc, report); /* others do not come from a guard of ours */
 }
 
 static void read_reports(struct hf_proc *proc)
@@ -271,12 +271,12 @@ static void on_control_ready(void *context, unsigned events)
 }
 
 /* A dying process closes its descriptors first and gives away its children last: only the pidfd
- * says that they are ours now. A guard that ends as it should exits with 0. */
+ * tells that they are ours now. A guard that has done its work exits with 0. */
 static void on_guard_dead(void *context, unsigned events)
 {
     (void)events;
     struct hf_proc *proc = context;
-    read_reports(proc); /* said before it died */
+    read_reports(proc); /* sent before it died */
     hf_watch_free(proc->guard_watch);
     proc->guard_watch = NULL;
     siginfo_t end = { 0 };
@@ -292,8 +292,8 @@ static void on_guard_dead(void *context, unsigned events)
 
 /* --- the start --- */
 
-/* Our own standard descriptors may be closed, and a pipe then gets one of the numbers that are
- * about to be overwritten in the guard. */
+/* If our own standard descriptors are closed, a pipe gets one of the numbers that are overwritten
+ * in the guard. */
 static bool lift(int *fd)
 {
     if (*fd > HF_GUARD_CONTROL_FD)
@@ -316,8 +316,9 @@ static bool make_pair(enum guard_fd fd, int *ours, int *theirs)
     return lift(theirs) && (fd == CONTROL || fcntl(*ours, F_SETFL, O_NONBLOCK) == 0);
 }
 
-/* Opened through /proc it is an open file of its own: O_NONBLOCK here is not seen by the server.
- * Failing that we hold the server's own end: still no SIGPIPE, but nothing can be taken back. */
+/* Opened through /proc, our read end is an open file of its own: its O_NONBLOCK does not reach the
+ * server. If that fails we hold the server's own end: still no SIGPIPE, but no bytes can be taken
+ * back. */
 static bool make_unread(struct hf_proc *proc, int server_end)
 {
     char path[32];
@@ -372,11 +373,11 @@ static char **make_envp(const struct hf_proc_spec *spec, char *mark)
     *next++ = mark;
     for (char *const *entry = spec->envp; *entry; entry++)
         if (strncmp(*entry, HF_TREE_VARIABLE, sizeof HF_TREE_VARIABLE - 1) != 0)
-            *next++ = *entry; /* one from above is of a tree that we are a part of ourselves */
+            *next++ = *entry; /* an inherited mark is that of the tree that we belong to */
     return envp;
 }
 
-/* Born with all signals blocked: a Ctrl-C in its first millisecond must not end the guard. */
+/* Started with all signals blocked: a Ctrl-C in its first millisecond must not end the guard. */
 static int spawn_guard(struct hf_proc *proc, const struct hf_proc_spec *spec, const int *theirs)
 {
     posix_spawn_file_actions_t actions;
@@ -456,7 +457,7 @@ struct hf_proc *hf_proc_start(struct hf_loop *loop, const struct hf_proc_spec *s
     make_mark(proc->mark);
     if (!start(proc, spec, err)) {
         close_all(proc);
-        if (proc->guard) /* it ends as soon as it sees that: the one wait here is a short one */
+        if (proc->guard) /* it ends as soon as its socket is closed, so this waits only briefly */
             (void)waitpid(proc->guard, NULL, 0);
         destroy(proc);
         return NULL;

@@ -1,24 +1,25 @@
 /*
  * proc.h - one server process, under its guard.
  *
- * hf_proc_start() never waits; what becomes of the process comes as events out of the loop. Order:
+ * hf_proc_start() never waits; events of the process come from the loop. Their order:
  *
- *   started, exited, all_gone          the usual life; exited long before all_gone if it left
- *                                      descendants, which live on until hf_proc_kill or _free
- *   exec_failed, all_gone              there never was a server
+ *   started, exited, all_gone          the usual life; exited long before all_gone if the server
+ *                                      left descendants, which live until hf_proc_kill or _free
+ *   exec_failed, all_gone              the server could not be started
  *   guard_lost [, exited] , all_gone   the guard was killed; if this process is a subreaper
- *                                      (PR_SET_CHILD_SUBREAPER) the tree is killed and reaped
- *                                      the same for one that is freed and does not do its work:
- *                                      its server may have stopped it
- *   guard_lost, close_failed           the same, but we are no subreaper: nobody can tell
+ *                                      (PR_SET_CHILD_SUBREAPER) the tree is killed and reaped.
+ *                                      The same if the proc is freed and its guard, which the
+ *                                      server may have stopped, does not end in time
+ *   guard_lost, close_failed           the same, but we are no subreaper: what is left of the tree
+ *                                      is not known
  *
  * close_failed also comes for a descendant that may not be killed; all_gone then waits for it.
  *
  * 1. No descriptor of ours reaches a server; the server's ends are blocking and ours are not, and
  *    neither can change the other.
- * 2. While the proc is there, somebody (we) can read the server's stdin: writing to it gives no
- *    EPIPE and no SIGPIPE. The exit, not an error, says when to stop writing.
- * 3. What an owner frees is killed and reaped behind him: no tree, zombie or descriptor is left.
+ * 2. While the proc exists, we hold a read end of the server's stdin: writing to it gives no EPIPE
+ *    and no SIGPIPE. The exit, not an error, says when to stop writing.
+ * 3. After hf_proc_free the tree is killed and reaped: no process, zombie or descriptor is left.
  */
 #ifndef HF_IO_PROC_H
 #define HF_IO_PROC_H
@@ -33,7 +34,7 @@ struct hf_proc;
 struct hf_proc_spec {
     const char *command; /* searched in the PATH of `envp` if it has no slash */
     char *const *argv;   /* argv[0] is the command; ended by NULL */
-    char *const *envp;   /* the whole environment; a mark of ours is added */
+    char *const *envp;   /* the whole environment; the tree's mark (io/adopt.h) is added */
     const char *cwd;     /* NULL: ours */
 };
 
@@ -42,7 +43,7 @@ struct hf_proc_events { /* each may be NULL; hf_proc_free() may be called in any
     void (*exec_failed)(void *context, enum hf_start_step step, int error);
     void (*exited)(void *context, int wait_status);
     void (*all_gone)(void *context);
-    void (*close_failed)(void *context, pid_t pid); /* pid 0: it is not known */
+    void (*close_failed)(void *context, pid_t pid); /* pid 0: unknown */
     void (*guard_lost)(void *context);
 };
 
@@ -58,13 +59,13 @@ void hf_proc_wake(struct hf_proc *proc); /* its guard, which its server may have
 void hf_proc_term(struct hf_proc *proc); /* SIGTERM to the server's process group */
 void hf_proc_kill(struct hf_proc *proc); /* the whole tree */
 
-/* Takes back what nobody has read from the server's stdin, and says how many bytes that was; they
- * are in `*ret_bytes`, which the caller frees. What was taken nobody else can ever read,
- * descendants included. They are the last so many of those written, unless the server itself writes
- * there too. -1: it could not be done, and nothing is proven. Once, and no write after it. */
+/* Takes back the bytes of the server's stdin that no process has read, and returns their number;
+ * they are in `*ret_bytes`, which the caller frees. No process, descendants included, can ever read
+ * them. They are the last of the bytes that were written, unless the server itself writes there
+ * too. -1: it could not be done, and nothing is proven. Call it once; do not write after it. */
 ssize_t hf_proc_steal(struct hf_proc *proc, char **ret_bytes);
 
-/* Ours, not blocking, owned by the proc. */
+/* Our ends, non-blocking, owned by the proc. */
 int hf_proc_stdin_fd(const struct hf_proc *proc); /* -1 after hf_proc_close_stdin */
 int hf_proc_stdout_fd(const struct hf_proc *proc);
 int hf_proc_stderr_fd(const struct hf_proc *proc);

@@ -1,8 +1,8 @@
 /*
- * random.h - the one source of random bytes: for ids, secrets and tokens that nobody may guess.
+ * random.h - the only source of random bytes, for ids, secrets and tokens that must not be guessed.
  *
- * The system's own. A system that gives none (a sandbox that forbids to ask, most likely) is
- * treated as one without memory: a sentence, and the end of the process. Nobody can go on without.
+ * Uses the system's generator. If that fails (most likely a sandbox forbids the call), the process
+ * ends with a message, as it does without memory: holdfast cannot work without random bytes.
  */
 #ifndef HF_IO_RANDOM_H
 #define HF_IO_RANDOM_H

@@ -1,8 +1,8 @@
 /*
- * shell.h - what backends and fronts share: the engine they feed and the loop they live on.
+ * shell.h - what backends and fronts share: the engine and the loop.
  *
- * Whoever feeds the engine an event calls hf_shell_pump afterwards: it performs the effects and
- * sets the alarm. Called again from inside (an effect may feed an event) it does nothing.
+ * After passing an event to the engine, the caller calls hf_shell_pump: it performs the effects and
+ * sets the alarm. Called again from inside an effect, it does nothing.
  */
 #ifndef HF_IO_SHELL_H
 #define HF_IO_SHELL_H
@@ -16,16 +16,16 @@ struct hf_shell {
     struct hf_loop *loop;
     void (*pump)(struct hf_shell *shell);
     struct hf_link dirty; /* struct hf_flush: has bytes to write at the end of this turn */
-    struct hf_link later; /* struct hf_flush too: those for which earlier turns had no time */
-    struct hf_link dead;  /* struct hf_flush too: freed at the end of it, not while it runs */
+    struct hf_link later; /* struct hf_flush too: those that earlier turns had no time for */
+    struct hf_link dead;  /* struct hf_flush too: freed at the end of the turn */
 };
 
-/* Whoever opens a session gives it one of these: that is where its messages go. */
+/* Where the messages of a session go; passed to hf_session_open. */
 struct hf_sink {
     void (*send)(struct hf_sink *sink, const struct hf_effect *effect);
 };
 
-/* Somebody who collects bytes during a turn and writes them once at its end. */
+/* An object that collects bytes during a turn and writes them once at its end. */
 struct hf_flush {
     struct hf_link link;
     void (*flush)(struct hf_flush *self);

@@ -4,13 +4,13 @@
  *   handler, in any thread:   has_come[signum] = true, then write to the eventfd
  *   loop, when it can read:   empty the eventfd, then look at has_come
  *
- * In that order nothing is lost: a signal between the two steps of the loop is found by the second
- * step and wakes the loop once more for nothing.
+ * In that order no signal is lost: one that comes between the two steps of the loop is found by the
+ * second step, and wakes the loop once more for nothing.
  *
  * 1. The handler takes no lock and allocates nothing: it reads a list that only grows, and atomics.
  * 2. A struct hf_signals is never freed and its eventfd is never closed, since a handler in another
- *    thread may be about to write to it. Given back, both wait for the next loop that wants one.
- * 3. Everything that is not atomic belongs to whoever holds `lock`.
+ *    thread may be about to write to it. After hf_signals_free both are kept for the next loop.
+ * 3. Everything that is not atomic is protected by `lock`.
  */
 #include "io/signals.h"
 #include <assert.h>
@@ -95,13 +95,13 @@ int hf_signals_fd(const struct hf_signals *signals)
     return signals->fd;
 }
 
-/* Wanted before the handler is there: the first signal counts. */
+/* Marks the signal as wanted before the handler is set, so that the first signal counts. */
 static bool want(struct hf_signals *signals, int signum)
 {
     struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
     sigfillset(&ours.sa_mask);
     if (atomic_fetch_add(&signals->wanted[signum], 1) == 0)
-        atomic_store(&signals->has_come[signum], false); /* meant for an earlier owner */
+        atomic_store(&signals->has_come[signum], false); /* it came for an earlier loop */
     const bool is_ours = users[signum] > 0 || sigaction(signum, &ours, &before[signum]) == 0;
     if (is_ours)
         users[signum]++;
@@ -122,7 +122,7 @@ bool hf_signals_want(struct hf_signals *signals, int signum)
     return is_ours;
 }
 
-/* Somebody else may have put a handler of his own over ours: that one stays. */
+/* A handler that other code has set over ours stays. */
 static void give_back(int signum)
 {
     struct sigaction now;

@@ -29,10 +29,10 @@ struct hf_stream {
     int fd;
     enum kind kind;
     bool is_borrowed;
-    bool has_set_flag; /* O_NONBLOCK on a shared open file, for want of anything better */
+    bool has_set_flag; /* O_NONBLOCK was set on a shared open file, as the last resort */
 };
 
-/* The master of a pseudo-terminal answers as a terminal, but opening it anew makes another one. */
+/* isatty() is true of a pseudo-terminal's master, too, but opening that anew makes another one. */
 static bool is_terminal(int fd)
 {
     int number;
@@ -58,8 +58,8 @@ static int open_anew(int fd, int mode)
     return open(path, mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-/* Somebody else's pipe may forbid it (we run as another user), or there is no /proc: then the
- * shared flag is changed, and put back at the end. */
+/* If the pipe cannot be opened anew (it belongs to another user, or there is no /proc), the shared
+ * flag is changed, and restored at the end. */
 static int dup_and_set_flag(struct hf_stream *stream, int fd, int flags)
 {
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -131,7 +131,7 @@ static enum hf_io failure_of(const struct hf_stream *stream)
     case EAGAIN: return HF_IO_AGAIN;
     case EPIPE:
     case ECONNRESET: return HF_IO_CLOSED;
-    /* what a terminal says after its other end hung up */
+    /* the error of a terminal whose other end hung up */
     case EIO: return stream->kind == KIND_TERMINAL ? HF_IO_CLOSED : HF_IO_FAILED;
     default: return HF_IO_FAILED;
     }

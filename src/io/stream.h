@@ -2,12 +2,12 @@
  * stream.h - reading and writing without waiting, on a descriptor of any kind.
  *
  * O_NONBLOCK belongs to the open file, not to the descriptor: setting it on an inherited stdin
- * changes it for the shell and everybody else who has it. So pipes and terminals are opened anew,
- * sockets are asked per call, and regular files never wait anyway.
+ * changes it for the shell and every other process that has it. So pipes and terminals are opened
+ * anew, sockets use MSG_DONTWAIT, and regular files never wait anyway.
  *
- * Never buffers, never waits (a regular file may for its disk), never closes the descriptor it was
- * given. Writing to a pipe nobody reads raises SIGPIPE: a program ignores it, a library's user is
- * told to.
+ * Never buffers, never waits (a regular file may for its disk), never closes the caller's
+ * descriptor. Writing to a pipe without a reader raises SIGPIPE: our program ignores it, and
+ * holdfast.h tells users of the library to.
  */
 #ifndef HF_IO_STREAM_H
 #define HF_IO_STREAM_H
@@ -27,11 +27,11 @@ enum hf_io {
 
 struct hf_stream *hf_stream_open_read(int fd, struct hf_err *err);
 struct hf_stream *hf_stream_open_write(int fd, struct hf_err *err);
-/* For a descriptor of our own making that does not wait already; it stays the caller's. */
+/* For a non-blocking descriptor of our own; it stays the caller's. */
 struct hf_stream *hf_stream_borrow(int fd);
 void hf_stream_close(struct hf_stream *stream); /* NULL accepted */
 
-/* For a watch. Not the descriptor that was given. */
+/* For a watch. Not the caller's descriptor. */
 int hf_stream_fd(const struct hf_stream *stream);
 
 HF_MUST_CHECK enum hf_io hf_stream_read(struct hf_stream *stream, void *into, size_t room,

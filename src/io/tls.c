@@ -2,8 +2,8 @@
  * tls.c - see tls.h.
  *
  * A BIO of our own reads and writes the stream directly. With memory BIOs every connection would
- * keep two buffers as large as its largest record; this way SSL_MODE_RELEASE_BUFFERS leaves an idle
- * one with none.
+ * keep two buffers as large as its largest record; this way an idle connection has none
+ * (SSL_MODE_RELEASE_BUFFERS).
  */
 #include "io/tls.h"
 #include <assert.h>
@@ -57,7 +57,7 @@
 static struct {
     SSL_FUNCTIONS(POINTER)
     CRYPTO_FUNCTIONS(POINTER)
-    const char *missing; /* the library or function that is not there; NULL: all is well */
+    const char *missing; /* the library or function that was not found; NULL: none */
 } openssl;
 
 static void load_function(void *library, const char *name, void *ret_pointer)
@@ -100,9 +100,9 @@ struct hf_tls_context {
 struct hf_tls {
     SSL *ssl;
     struct hf_stream *stream;
-    bool has_read; /* its one read of this turn */
+    bool has_read; /* the one read of this turn was made */
     bool is_stuck, is_plain_http;
-    bool is_at_end; /* the stream has no more, or failed */
+    bool is_at_end; /* the stream has ended or failed */
 };
 
 static int said(BIO *bio, enum hf_io result, size_t moved, int retry)
@@ -184,7 +184,7 @@ static bool take_files(SSL_CTX *ssl, const char *cert, const char *key, struct h
     openssl.SSL_CTX_set_default_passwd_cb(ssl, refuse_to_ask);
     if (openssl.SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
         return fail_with("certificate", cert, err);
-    /* taking a key compares it with the certificate too, if both are of one kind */
+    /* this also compares the key with the certificate, if both are of one kind */
     const bool is_taken = openssl.SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) == 1;
     if (is_taken ? openssl.SSL_CTX_check_private_key(ssl) != 1
                  : ERR_GET_REASON(openssl.ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH)
@@ -206,7 +206,7 @@ struct hf_tls_context *hf_tls_context_new(const char *cert, const char *key, str
         return NULL;
     }
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
-    /* of 1.2 only what 1.3 has too: keys that are forgotten, and ciphers that prove what came */
+    /* of TLS 1.2 only what 1.3 has too: forward secrecy and authenticated encryption */
     const bool is_set = openssl.SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1;
     assert(is_set); /* OpenSSL 3 has them all */
     (void)is_set;
@@ -215,7 +215,7 @@ struct hf_tls_context *hf_tls_context_new(const char *cert, const char *key, str
                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
                          NULL);
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_READ_AHEAD, 1, NULL); /* one read, not two a record */
-    /* tickets let a client resume; a table of sessions would grow with every stranger */
+    /* clients resume with tickets; a table of sessions would grow with every client */
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
     openssl.SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     openssl.BIO_meth_set_read(method, on_bio_read);
@@ -243,7 +243,7 @@ struct hf_tls *hf_tls_new(struct hf_tls_context *context, struct hf_stream *stre
     tls->stream = stream;
     tls->ssl = openssl.SSL_new(context->ssl);
     BIO *bio = openssl.BIO_new(context->method);
-    assert(tls->ssl && bio); /* only without memory, and that ends us everywhere; see mem.h */
+    assert(tls->ssl && bio); /* fails only without memory, as in mem.h */
     openssl.BIO_set_data(bio, tls);
     openssl.BIO_set_init(bio, 1);
     openssl.SSL_set_bio(tls->ssl, bio, bio);
@@ -269,7 +269,7 @@ static int at_most_int(size_t n)
     return n < INT_MAX ? (int)n : INT_MAX;
 }
 
-/* What a call that moved nothing came to. */
+/* The result of a call that moved no byte. */
 static enum hf_io outcome(struct hf_tls *tls, int result)
 {
     const int error = openssl.SSL_get_error(tls->ssl, result);

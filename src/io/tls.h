@@ -1,8 +1,8 @@
 /*
- * tls.h - TLS for connections that came to us, on top of a stream; it reads and writes as one does.
+ * tls.h - the server's side of TLS, on top of a stream, with the same calls to read and write.
  *
- * OpenSSL 3, loaded when the first certificate is: a program that never uses it does not pay its
- * megabytes. TLS 1.2 and later. Never buffers what it was given to write; never waits.
+ * OpenSSL 3, loaded with the first certificate: a program that never uses TLS does not pay for its
+ * megabytes. TLS 1.2 and later. Never buffers bytes to be written; never waits.
  */
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
@@ -16,18 +16,18 @@ struct hf_tls;         /* one connection */
 struct hf_tls_context *hf_tls_context_new(const char *cert, const char *key, struct hf_err *err);
 void hf_tls_context_free(struct hf_tls_context *context); /* NULL accepted */
 
-/* The stream stays the caller's and has to outlive it. */
+/* The stream stays the caller's and has to outlive the TLS connection. */
 struct hf_tls *hf_tls_new(struct hf_tls_context *context, struct hf_stream *stream);
 void hf_tls_free(struct hf_tls *tls); /* NULL accepted */
 
-/* The stream is ready for reading: one read of it may be made. hf_tls_read is then called until it
- * gives no more bytes, since those that it took already make no descriptor ready. */
+/* The stream is readable: one read of it may be made. Then call hf_tls_read until it returns no
+ * more bytes, since bytes that OpenSSL holds already make no descriptor readable. */
 void hf_tls_ready(struct hf_tls *tls);
 HF_MUST_CHECK enum hf_io hf_tls_read(struct hf_tls *tls, void *into, size_t room, size_t *ret_got);
-/* After HF_IO_AGAIN the same bytes have to come first the next time; wherever they lie then. */
+/* After HF_IO_AGAIN the next call must begin with the same bytes, at any address. */
 HF_MUST_CHECK enum hf_io hf_tls_writev(struct hf_tls *tls, const struct iovec *parts, int count,
                                        size_t *ret_written);
-/* A read gave HF_IO_AGAIN because something of TLS itself has to be written first. */
+/* A read returned HF_IO_AGAIN because TLS itself has to write first. */
 bool hf_tls_is_stuck(const struct hf_tls *tls);
 /* A read failed because the peer speaks HTTP without TLS. */
 bool hf_tls_is_plain_http(const struct hf_tls *tls);
