@@ -13,45 +13,45 @@ enum {
     HEADERS_MAX = 8,         /* that we add to those of every request */
     HEADER_TEXT_KEPT = 4096, /* from one request to the next */
     MOVES_MAX = 5,
-    STILL_MS = 500, /* without a byte, before an answer counts that nothing says is at its end */
+    STILL_MS = 500, /* silence after which a complete answer counts although its body has no end */
 };
 
-struct hf_distant {
+struct hf_http_backend {
     struct hf_backend backend;
     struct hf_shell *shell;
     struct hf_runtime *runtime;
     struct hf_peer *peer;
-    char *url;             /* of the config, or where that has led */
-    unsigned moves;        /* how often */
+    char *url;             /* of the config, or of the last redirect */
+    unsigned moves;        /* redirects so far */
     struct hf_buf headers; /* of every request: "Name: value" and a NUL each */
     size_t headers_count;
-    struct hf_buf header_text; /* of the request that is being made, those of every one included */
-    const char **header_list;  /* the same, and a NULL */
+    struct hf_buf header_text; /* all headers of the request that is being made */
+    const char **header_list;  /* pointers to them, and a NULL */
     size_t header_count, header_cap;
     size_t message_max;
     struct hf_link exchanges;
-    struct hf_alarm still; /* looks at the exchanges that have begun to say something */
+    struct hf_alarm still; /* for the exchanges whose answer may be complete without an end */
 };
 
-struct hf_backend_exchange { /* one post on its way */
+struct hf_backend_exchange {
     struct hf_flush flush;
-    struct hf_link link; /* in distant->exchanges */
-    struct hf_distant *distant;
-    struct hf_remote_exchange *post; /* NULL: over or aborted */
+    struct hf_link link; /* in http->exchanges */
+    struct hf_http_backend *http;
+    struct hf_remote_exchange *post; /* NULL: ended or aborted */
     struct hf_fetch *fetch;
     struct hf_sse *sse; /* the answer is a stream of events */
     struct hf_buf body; /* else it is one message */
     struct hf_json_skim skim;
     bool is_over_limit;
-    bool is_error;  /* its status says that something went wrong: its body is told at its end */
+    bool is_error;  /* it has an error status: its body is reported at its end */
     bool may_move;  /* a redirect is followed */
-    char *moved_to; /* it was told to */
-    bool is_told;   /* its answer was taken before its end */
+    char *moved_to; /* the target of the redirect; NULL: none */
+    bool is_told;   /* its answer was passed to the engine before its end */
     int64_t retry_after_ms;
-    uint64_t heard_ms; /* its last byte, if an answer may stand in what is not told; 0: no */
+    uint64_t heard_ms; /* time of its last byte, if unreported bytes may hold the answer; else 0 */
 };
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
 static void end_exchange(struct hf_backend_exchange *exchange)
 {
@@ -63,18 +63,18 @@ static void end_exchange(struct hf_backend_exchange *exchange)
     hf_free(exchange->moved_to);
     exchange->moved_to = NULL;
     hf_buf_done(&exchange->body);
-    hf_shell_free_later(exchange->distant->shell, &exchange->flush);
+    hf_shell_free_later(exchange->http->shell, &exchange->flush);
 }
 
 static void on_sending(void *context)
 {
     struct hf_backend_exchange *exchange = context;
-    struct hf_shell *shell = exchange->distant->shell;
+    struct hf_shell *shell = exchange->http->shell;
     hf_remote_exchange_sending(exchange->post, hf_shell_time(shell));
     hf_shell_pump(shell);
 }
 
-/* Seconds, or nothing: the form with a date is not worth a calendar. */
+/* Seconds only: the form with a date is ignored. */
 static int64_t retry_after(const struct hf_fetch *fetch)
 {
     const struct hf_span value = hf_fetch_header(fetch, "retry-after");
@@ -94,22 +94,21 @@ static bool is_event_stream(struct hf_span type)
     return hf_fold_starts(type, HF_SPAN("text/event-stream"));
 }
 
-/* Where else the server wants to be spoken to. Another host would get what is said without being
- * asked: NULL. */
-static char *elsewhere(const struct hf_distant *distant, struct hf_span where)
+/* The target of a redirect. NULL: it is on another host, which the user has not chosen. */
+static char *elsewhere(const struct hf_http_backend *http, struct hf_span where)
 {
-    assert(distant->url);
+    assert(http->url);
     struct hf_url base, other;
     struct hf_err err;
     struct hf_buf url;
     char *found = NULL;
     hf_buf_init(&url, HEADER_LINE_MAX);
-    if (!hf_url_read(hf_span_of(distant->url), &base, &err) || where.n == 0 ||
+    if (!hf_url_read(hf_span_of(http->url), &base, &err) || where.n == 0 ||
         where.n > HEADER_LINE_MAX / 2)
         goto out;
     if (where.p[0] == '/' && !(where.n > 1 && where.p[1] == '/')) {
         const char *rest = base.rest.p;
-        hf_buf_add(&url, (struct hf_span) { distant->url, (size_t)(rest - distant->url) });
+        hf_buf_add(&url, (struct hf_span) { http->url, (size_t)(rest - http->url) });
         hf_buf_add(&url, where);
     } else if (hf_url_read(where, &other, &err)) {
         if (!hf_span_eq(base.scheme, other.scheme) ||
@@ -121,7 +120,7 @@ static char *elsewhere(const struct hf_distant *distant, struct hf_span where)
         struct hf_span dir = base.rest;
         while (dir.n && dir.p[dir.n - 1] != '/')
             dir.n--;
-        hf_buf_add(&url, (struct hf_span) { distant->url, (size_t)(base.rest.p - distant->url) });
+        hf_buf_add(&url, (struct hf_span) { http->url, (size_t)(base.rest.p - http->url) });
         hf_buf_add(&url, dir.n ? dir : HF_SPAN("/"));
         hf_buf_add(&url, where);
     }
@@ -134,17 +133,17 @@ out:
 static void on_head(void *context, int status)
 {
     struct hf_backend_exchange *exchange = context;
-    struct hf_shell *shell = exchange->distant->shell;
-    /* these two say that the same request is to be made there, and was not taken here */
+    struct hf_shell *shell = exchange->http->shell;
+    /* 307 and 308: the request was not processed, and is to be repeated unchanged at the target */
     if (exchange->may_move && (status == 307 || status == 308))
         exchange->moved_to =
-            elsewhere(exchange->distant, hf_fetch_header(exchange->fetch, "location"));
+            elsewhere(exchange->http, hf_fetch_header(exchange->fetch, "location"));
     if (exchange->moved_to)
         return;
     exchange->is_error = status >= 300;
     const bool is_stream = is_event_stream(hf_fetch_header(exchange->fetch, "content-type"));
-    if (is_stream) /* with an error status it may still be the answer */
-        exchange->sse = hf_sse_new(exchange->distant->message_max);
+    if (is_stream) /* a stream with an error status may still hold the answer */
+        exchange->sse = hf_sse_new(exchange->http->message_max);
     exchange->retry_after_ms = retry_after(exchange->fetch);
     hf_remote_exchange_head(exchange->post, status, is_stream,
                             hf_fetch_header(exchange->fetch, "mcp-session-id"),
@@ -154,16 +153,16 @@ static void on_head(void *context, int status)
 
 static void take_endpoint(struct hf_backend_exchange *exchange, struct hf_span where)
 {
-    char *url = elsewhere(exchange->distant, where);
+    char *url = elsewhere(exchange->http, where);
     if (url)
         hf_remote_exchange_endpoint(exchange->post, hf_span_of(url),
-                                    hf_shell_time(exchange->distant->shell));
+                                    hf_shell_time(exchange->http->shell));
     hf_free(url);
 }
 
 static void take_event(struct hf_backend_exchange *exchange, const struct hf_sse_event *event)
 {
-    struct hf_shell *shell = exchange->distant->shell;
+    struct hf_shell *shell = exchange->http->shell;
     if (event->id.p || event->retry_ms >= 0)
         hf_remote_exchange_event(exchange->post, event->id, event->retry_ms);
     if (hf_span_is(event->name, "endpoint"))
@@ -174,7 +173,7 @@ static void take_event(struct hf_backend_exchange *exchange, const struct hf_sse
 
 static void take_events(struct hf_backend_exchange *exchange, struct hf_span bytes)
 {
-    struct hf_shell *shell = exchange->distant->shell;
+    struct hf_shell *shell = exchange->http->shell;
     struct hf_sse_event event;
     while (exchange->post) {
         switch (hf_sse_next(exchange->sse, &bytes, &event)) {
@@ -189,14 +188,14 @@ static void take_events(struct hf_backend_exchange *exchange, struct hf_span byt
     }
 }
 
-/* The alarm is only set if it is not: one that rings too soon sets itself again. So the answers of
- * a busy server cost one now and then, and not one each. */
+/* The alarm is set only if it is not set yet; one that rings too soon is set again. So a busy
+ * server does not cost an alarm for each answer. */
 static void note_heard(struct hf_backend_exchange *exchange)
 {
-    struct hf_distant *distant = exchange->distant;
-    exchange->heard_ms = hf_shell_now(distant->shell);
-    if (!distant->still.timer.at_ms)
-        hf_alarm_set(&distant->still, exchange->heard_ms + STILL_MS);
+    struct hf_http_backend *http = exchange->http;
+    exchange->heard_ms = hf_shell_now(http->shell);
+    if (!http->still.timer.at_ms)
+        hf_alarm_set(&http->still, exchange->heard_ms + STILL_MS);
 }
 
 static void on_bytes(void *context, struct hf_span bytes)
@@ -219,16 +218,16 @@ static void on_bytes(void *context, struct hf_span bytes)
         hf_json_skim_init(&exchange->skim);
         hf_json_skim_feed(&exchange->skim, hf_buf_span(&exchange->body));
         hf_buf_done(&exchange->body);
-        hf_buf_init(&exchange->body, exchange->distant->message_max);
+        hf_buf_init(&exchange->body, exchange->http->message_max);
     }
     hf_json_skim_feed(&exchange->skim, bytes);
 }
 
-/* An answer that is complete counts, also if the last chunk, a byte that was announced or the blank
- * line of its event never came: the call has run, and this is what it said. */
+/* A complete answer counts even if the last chunk, an announced byte or the blank line of its event
+ * never came: the call has run, and this is its result. */
 static void take_rest(struct hf_backend_exchange *exchange, bool is_whole)
 {
-    const struct hf_now now = hf_shell_time(exchange->distant->shell);
+    const struct hf_now now = hf_shell_time(exchange->http->shell);
     const struct hf_span body = hf_buf_span(&exchange->body);
     struct hf_sse_event event;
     if (exchange->sse && hf_sse_end(exchange->sse, &event) == HF_SSE_EVENT)
@@ -241,9 +240,9 @@ static void take_rest(struct hf_backend_exchange *exchange, bool is_whole)
         hf_remote_exchange_message(exchange->post, body, now);
 }
 
-/* The server says no more and does not end what it said either. If that is the answer, the call has
- * run and is over: nobody gains from waiting for a last chunk, a byte or a blank line. What comes
- * then has as long as every stream has after its answer. */
+/* The server has stopped sending without ending the body. If the bytes so far are a complete
+ * answer, the call has ended: there is no use in waiting for a last chunk, a byte or a blank line.
+ * The rest has as much time as every stream has after its answer. */
 static void take_still(struct hf_backend_exchange *exchange)
 {
     const struct hf_span body = hf_buf_span(&exchange->body);
@@ -256,16 +255,16 @@ static void take_still(struct hf_backend_exchange *exchange)
         return;
     exchange->is_told = !exchange->sse;
     take_rest(exchange, true);
-    hf_shell_pump(exchange->distant->shell);
+    hf_shell_pump(exchange->http->shell);
 }
 
 static void on_still(void *context)
 {
-    struct hf_distant *distant = context;
-    const uint64_t now_ms = hf_shell_now(distant->shell);
+    struct hf_http_backend *http = context;
+    const uint64_t now_ms = hf_shell_now(http->shell);
     uint64_t next_ms = 0;
     struct hf_backend_exchange *exchange, *still = NULL;
-    HF_LIST_EACH (exchange, &distant->exchanges, struct hf_backend_exchange, link) {
+    HF_LIST_EACH (exchange, &http->exchanges, struct hf_backend_exchange, link) {
         if (!exchange->heard_ms || !exchange->post || !exchange->fetch)
             continue;
         const uint64_t at_ms = exchange->heard_ms + STILL_MS;
@@ -275,12 +274,12 @@ static void on_still(void *context)
             next_ms = at_ms;
     }
     if (next_ms)
-        hf_alarm_set(&distant->still, next_ms);
-    if (still) /* one at a time: whatever comes of it may end others, and this runtime too */
+        hf_alarm_set(&http->still, next_ms);
+    if (still) /* one at a time: its events may end other exchanges, and this runtime too */
         take_still(still);
 }
 
-/* With what tells whether it came as it was sent, and to its end. */
+/* The body, with the headers that tell whether it arrived unchanged and complete. */
 static struct hf_body body_of(const struct hf_backend_exchange *exchange,
                               const struct hf_fetch *fetch)
 {
@@ -296,20 +295,20 @@ static struct hf_body body_of(const struct hf_backend_exchange *exchange,
     };
 }
 
-static void begin_exchange(struct hf_distant *distant, struct hf_remote_exchange *post);
+static void begin_exchange(struct hf_http_backend *http, struct hf_remote_exchange *post);
 
-/* Only a message that may be repeated is moved. What comes after it is sent there from the start:
- * so calls are never redirected. */
+/* Follows a redirect, which only messages that may be repeated do. Later messages are sent to the
+ * target directly, so calls are never redirected. */
 static void move(struct hf_backend_exchange *exchange)
 {
-    struct hf_distant *distant = exchange->distant;
+    struct hf_http_backend *http = exchange->http;
     struct hf_remote_exchange *post = exchange->post;
-    hf_free(distant->url);
-    distant->url = exchange->moved_to;
-    distant->moves++;
+    hf_free(http->url);
+    http->url = exchange->moved_to;
+    http->moves++;
     exchange->moved_to = NULL;
     end_exchange(exchange);
-    begin_exchange(distant, post);
+    begin_exchange(http, post);
 }
 
 static void on_ended(void *context, const struct hf_fetch_end *end)
@@ -319,7 +318,7 @@ static void on_ended(void *context, const struct hf_fetch_end *end)
         move(exchange);
         return;
     }
-    struct hf_shell *shell = exchange->distant->shell;
+    struct hf_shell *shell = exchange->http->shell;
     const struct hf_now now = hf_shell_time(shell);
     const struct hf_fetch *fetch = exchange->fetch;
     exchange->fetch = NULL;
@@ -332,7 +331,7 @@ static void on_ended(void *context, const struct hf_fetch_end *end)
         .retry_after_ms = exchange->retry_after_ms,
         .why = end->why ? end->why : "the connection was lost",
     };
-    /* its message may have been the last word: then nobody is left to be told of the end */
+    /* the message may have ended the exchange: then its end is not reported */
     hf_shell_pump(shell);
     if (exchange->post) {
         struct hf_remote_exchange *post = exchange->post;
@@ -353,7 +352,7 @@ static const struct hf_fetch_events fetch_events = {
     .ended = on_ended,
 };
 
-/* ---- what goes out ---- */
+/* ---- requests ---- */
 
 static size_t add_header(struct hf_buf *text, struct hf_span name, struct hf_span value)
 {
@@ -396,32 +395,32 @@ static size_t write_headers(struct hf_buf *text, const struct hf_remote_exchange
     return count + add_header(text, HF_SPAN("Last-Event-ID"), request->last_event_id);
 }
 
-/* Good until the next request, whose headers use the same memory. */
-static const char *const *headers_of(struct hf_distant *distant,
+/* Valid until the next request, whose headers use the same memory. */
+static const char *const *headers_of(struct hf_http_backend *http,
                                      const struct hf_remote_exchange_request *request)
 {
-    struct hf_buf *text = &distant->header_text;
-    const struct hf_span always = hf_buf_span(&distant->headers);
+    struct hf_buf *text = &http->header_text;
+    const struct hf_span always = hf_buf_span(&http->headers);
     hf_buf_clear(text);
     hf_buf_shrink(text, HEADER_TEXT_KEPT);
     text->max = always.n + request->headers.n + HEADERS_MAX * (HEADER_LINE_MAX + 3);
     hf_buf_add(text, always);
-    distant->header_count = distant->headers_count + write_headers(text, request);
-    if (distant->header_count >= distant->header_cap) {
-        distant->header_cap = distant->header_count + 8;
-        distant->header_list =
-            hf_realloc(distant->header_list, distant->header_cap * sizeof *distant->header_list);
+    http->header_count = http->headers_count + write_headers(text, request);
+    if (http->header_count >= http->header_cap) {
+        http->header_cap = http->header_count + 8;
+        http->header_list =
+            hf_realloc(http->header_list, http->header_cap * sizeof *http->header_list);
     }
     const char *at = hf_buf_span(text).p;
-    for (size_t i = 0; i < distant->header_count; i++) {
-        distant->header_list[i] = at;
+    for (size_t i = 0; i < http->header_count; i++) {
+        http->header_list[i] = at;
         at += strlen(at) + 1;
     }
-    distant->header_list[distant->header_count] = NULL;
-    return distant->header_list;
+    http->header_list[http->header_count] = NULL;
+    return http->header_list;
 }
 
-static void begin_exchange(struct hf_distant *distant, struct hf_remote_exchange *post)
+static void begin_exchange(struct hf_http_backend *http, struct hf_remote_exchange *post)
 {
     static const enum hf_verb verbs[] = {
         [HF_EXCHANGE_MESSAGE] = HF_VERB_POST,
@@ -433,43 +432,43 @@ static void begin_exchange(struct hf_distant *distant, struct hf_remote_exchange
     hf_remote_exchange_request(post, &request);
     struct hf_backend_exchange *exchange = hf_new(struct hf_backend_exchange);
     hf_link_init(&exchange->flush.link);
-    hf_list_push(&distant->exchanges, &exchange->link);
-    exchange->distant = distant;
+    hf_list_push(&http->exchanges, &exchange->link);
+    exchange->http = http;
     exchange->post = post;
     exchange->retry_after_ms = -1;
-    exchange->may_move = request.may_repeat && !request.endpoint.p && distant->moves < MOVES_MAX;
-    hf_buf_init(&exchange->body, distant->message_max);
+    exchange->may_move = request.may_repeat && !request.endpoint.p && http->moves < MOVES_MAX;
+    hf_buf_init(&exchange->body, http->message_max);
     hf_remote_exchange_set_backend(post, exchange);
     char *endpoint = request.endpoint.p ? hf_span_dup(request.endpoint) : NULL;
     const struct hf_fetch_spec spec = {
         .verb = verbs[request.kind],
-        .url = endpoint ? endpoint : distant->url,
-        .headers = headers_of(distant, &request),
+        .url = endpoint ? endpoint : http->url,
+        .headers = headers_of(http, &request),
         .body = request.pieces,
         .body_count = request.piece_count,
         .may_repeat = request.may_repeat,
     };
-    exchange->fetch = hf_fetch_start(distant->peer, &spec, &fetch_events, exchange);
+    exchange->fetch = hf_fetch_start(http->peer, &spec, &fetch_events, exchange);
     hf_free(endpoint);
 }
 
-static struct hf_distant *distant_of(struct hf_backend *backend)
+static struct hf_http_backend *http_backend_of(struct hf_backend *backend)
 {
-    return HF_ITEM(backend, struct hf_distant, backend);
+    return HF_ITEM(backend, struct hf_http_backend, backend);
 }
 
 static void perform(struct hf_backend *backend, const struct hf_effect *effect)
 {
     assert(effect->kind == HF_DO_EXCHANGE);
-    begin_exchange(distant_of(backend), effect->exchange);
+    begin_exchange(http_backend_of(backend), effect->exchange);
 }
 
-void hf_distant_abort(struct hf_remote_exchange *post)
+void hf_http_backend_abort(struct hf_remote_exchange *post)
 {
     struct hf_backend_exchange *exchange = hf_remote_exchange_backend(post);
     if (!exchange || !exchange->post)
         return;
-    if (!exchange->fetch) { /* its last bytes are being taken: on_ended lets go of it */
+    if (!exchange->fetch) { /* its last bytes are being read: on_ended frees it */
         exchange->post = NULL;
         return;
     }
@@ -477,52 +476,52 @@ void hf_distant_abort(struct hf_remote_exchange *post)
     end_exchange(exchange);
 }
 
-/* ---- coming and going ---- */
+/* ---- lifetime ---- */
 
-static void set_headers(struct hf_distant *distant, const struct hf_server_config *config)
+static void set_headers(struct hf_http_backend *http, const struct hf_server_config *config)
 {
-    struct hf_buf *text = &distant->headers;
-    hf_buf_init(&distant->header_text, HEADER_LINE_MAX);
+    struct hf_buf *text = &http->headers;
+    hf_buf_init(&http->header_text, HEADER_LINE_MAX);
     hf_buf_init(text, (config->headers_count + 1) * (HEADER_LINE_MAX + 3));
     for (size_t i = 0; i < config->headers_count; i++)
-        distant->headers_count += add_header(text, hf_span_of(config->headers[i].key),
-                                             hf_span_of(config->headers[i].value));
-    /* without it any would do */
-    distant->headers_count += add_header(text, HF_SPAN("Accept-Encoding"), HF_SPAN("identity"));
+        http->headers_count += add_header(text, hf_span_of(config->headers[i].key),
+                                          hf_span_of(config->headers[i].value));
+    /* without this header any encoding is acceptable */
+    http->headers_count += add_header(text, HF_SPAN("Accept-Encoding"), HF_SPAN("identity"));
 }
 
 static void release(struct hf_backend *backend)
 {
-    struct hf_distant *distant = distant_of(backend);
-    hf_alarm_set(&distant->still, 0);
-    hf_peer_free(distant->peer); /* tells nobody of what it aborts */
+    struct hf_http_backend *http = http_backend_of(backend);
+    hf_alarm_set(&http->still, 0);
+    hf_peer_free(http->peer); /* aborts fetches without events */
     struct hf_backend_exchange *exchange;
-    HF_LIST_EACH_SAFE (exchange, &distant->exchanges, struct hf_backend_exchange, link)
+    HF_LIST_EACH_SAFE (exchange, &http->exchanges, struct hf_backend_exchange, link)
         end_exchange(exchange);
-    hf_buf_done(&distant->headers);
-    hf_buf_done(&distant->header_text);
-    hf_free(distant->header_list);
-    hf_free(distant->url);
-    hf_shell_free_later(distant->shell,
-                        &distant->backend.flush); /* one of its callbacks may be running */
+    hf_buf_done(&http->headers);
+    hf_buf_done(&http->header_text);
+    hf_free(http->header_list);
+    hf_free(http->url);
+    hf_shell_free_later(http->shell,
+                        &http->backend.flush); /* one of its callbacks may be running */
 }
 
-void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
-                      struct hf_runtime *runtime, const struct hf_server_config *config,
-                      size_t message_max)
+void hf_http_backend_start(struct hf_shell *shell, struct hf_http_client *client,
+                           struct hf_runtime *runtime, const struct hf_server_config *config,
+                           size_t message_max)
 {
-    struct hf_distant *distant = hf_new(struct hf_distant);
-    hf_link_init(&distant->backend.flush.link);
-    distant->backend.perform = perform;
-    distant->backend.release = release;
-    hf_link_init(&distant->exchanges);
-    hf_alarm_init(&distant->still, shell->loop, on_still, distant);
-    distant->shell = shell;
-    distant->runtime = runtime;
-    distant->url = hf_strdup(config->url);
-    distant->message_max = message_max;
-    set_headers(distant, config);
-    hf_runtime_set_backend(runtime, &distant->backend);
+    struct hf_http_backend *http = hf_new(struct hf_http_backend);
+    hf_link_init(&http->backend.flush.link);
+    http->backend.perform = perform;
+    http->backend.release = release;
+    hf_link_init(&http->exchanges);
+    hf_alarm_init(&http->still, shell->loop, on_still, http);
+    http->shell = shell;
+    http->runtime = runtime;
+    http->url = hf_strdup(config->url);
+    http->message_max = message_max;
+    set_headers(http, config);
+    hf_runtime_set_backend(runtime, &http->backend);
     const struct hf_peer_spec spec = {
         .url = config->url,
         .ca = config->ca,
@@ -531,8 +530,8 @@ void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
         .keep_alive_ms = config->keep_alive_ms,
     };
     struct hf_err err;
-    distant->peer = hf_peer_new(client, &spec, &err);
-    if (distant->peer)
+    http->peer = hf_peer_new(client, &spec, &err);
+    if (http->peer)
         hf_runtime_started(runtime, 0, hf_shell_time(shell));
     else
         hf_runtime_not_started(runtime, &(struct hf_start_failure) { .why = err.text },

@@ -1,8 +1,8 @@
 /*
- * http.h - the hands of one runtime whose server is reached over HTTP.
+ * http.h - the backend of one runtime whose server is reached over HTTP.
  *
- * Performs the exchanges that the engine asks for and feeds back what happened to each. Which
- * headers a message travels with is known here; what an answer means is not.
+ * Performs the exchanges that the engine asks for and reports to it what happened to each. It knows
+ * which headers a message needs, but not what an answer means.
  */
 #ifndef HF_BACKEND_HTTP_H
 #define HF_BACKEND_HTTP_H
@@ -11,10 +11,10 @@
 #include "io/http_client.h"
 #include "ops/config.h"
 
-/* Never fails: what goes wrong is told to the engine. `config` is needed only during the call. */
-void hf_distant_start(struct hf_shell *shell, struct hf_http_client *client,
-                      struct hf_runtime *runtime, const struct hf_server_config *config,
-                      size_t message_max);
-void hf_distant_abort(struct hf_remote_exchange *post);
+/* Never fails: errors are reported to the engine. `config` is needed only during the call. */
+void hf_http_backend_start(struct hf_shell *shell, struct hf_http_client *client,
+                           struct hf_runtime *runtime, const struct hf_server_config *config,
+                           size_t message_max);
+void hf_http_backend_abort(struct hf_remote_exchange *post);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum {
     READ_SIZE = 64 * 1024,
-    READS_A_TURN = 16, /* then other descriptors have their turn */
+    READS_A_TURN = 16, /* then other descriptors are served */
     SPANS_A_WRITE = 256,
     STDERR_LINE_MAX = 4096,
     /* A server that was silent this long is looked at before it is written to. One that owes us an
@@ -96,7 +96,7 @@ static const struct hf_proc_events proc_events = {
     .guard_lost = on_guard_lost,
 };
 
-/* ---- what the server says ---- */
+/* ---- output of the server ---- */
 
 static void stop_watching(struct hf_watch **watch)
 {
@@ -177,7 +177,7 @@ static void on_stderr_ready(void *context, unsigned events)
         stop_watching(&child->err_watch);
 }
 
-/* ---- what the server is told ---- */
+/* ---- input of the server ---- */
 
 static void write_out(struct hf_child *child)
 {
@@ -192,7 +192,7 @@ static void write_out(struct hf_child *child)
         }
         if (count == 0)
             break;
-        /* A failed write means that the server is going: its exit says so, not this write. */
+        /* A failed write means that the server is ending: its exit is reported, not this write. */
         if (hf_stream_writev(child->in, parts, (int)count, &written) == HF_IO_DONE) {
             child->last_alive_us = clock_us();
             hf_runtime_wrote(child->runtime, written, hf_shell_time(child->shell));
@@ -208,8 +208,7 @@ static void write_out(struct hf_child *child)
     hf_shell_pump(child->shell);
 }
 
-/* Writes, unless the end of an idle server is already on its way: then the server's exit
- * decides. */
+/* Writes, unless an idle server is about to die: then its exit decides. */
 static void write_if_it_lives(struct hf_child *child)
 {
     const int patience_us = hf_runtime_is_owed(child->runtime) ? AT_WORK_US : IDLE_US;
@@ -218,7 +217,7 @@ static void write_if_it_lives(struct hf_child *child)
         write_out(child);
         return;
     }
-    hf_proc_wake(child->proc); /* or the guard could not report the exit */
+    hf_proc_wake(child->proc); /* else a stopped guard could not report the exit */
     hf_watch_set(child->in_watch, 0);
 }
 
@@ -282,7 +281,7 @@ static void perform(struct hf_backend *backend, const struct hf_effect *effect)
     }
 }
 
-/* ---- a child begins and ends ---- */
+/* ---- lifetime ---- */
 
 static char **argv_of(const struct hf_server_config *config)
 {

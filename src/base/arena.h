@@ -1,5 +1,5 @@
 /*
- * arena.h - memory that is given back all at once, at the end of a turn.
+ * arena.h - memory that is freed all at once, at the end of a turn.
  */
 #ifndef HF_BASE_ARENA_H
 #define HF_BASE_ARENA_H

@@ -35,8 +35,8 @@ static inline size_t hf_buf_len(const struct hf_buf *b)
 
 /* Room for at least `n` more bytes at p+end; false over the maximum. */
 HF_MUST_CHECK bool hf_buf_reserve(struct hf_buf *b, size_t n);
-/* Here, so that the lengths of literals are known where they are added: most of what we write is
- * put together from short pieces. */
+/* Inline, so that the compiler knows the lengths of literals: most messages are put together from
+ * short pieces. */
 HF_MUST_CHECK static inline bool hf_buf_try_add(struct hf_buf *b, struct hf_span bytes)
 {
     if (b->cap - b->end < bytes.n && !hf_buf_reserve(b, bytes.n))
@@ -71,6 +71,6 @@ void hf_buf_printf(struct hf_buf *b, const char *format, ...) HF_PRINTF(2, 3);
 void hf_buf_consume(struct hf_buf *b, size_t n); /* drops `n` bytes at the front */
 void hf_buf_clear(struct hf_buf *b);             /* keeps the memory */
 void hf_buf_shrink(struct hf_buf *b,
-                   size_t keep); /* an empty buffer gives back what is over `keep` */
+                   size_t keep); /* an empty buffer frees memory over `keep` bytes */
 
 #endif

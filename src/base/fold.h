@@ -1,7 +1,7 @@
 /*
  * fold.h - comparing text in which upper and lower case of ASCII letters are the same.
  *
- * The one case-fold there is: it knows no locale, and no letters beyond ASCII.
+ * All comparisons without case use this file: no locale, no letters beyond ASCII.
  */
 #ifndef HF_BASE_FOLD_H
 #define HF_BASE_FOLD_H
@@ -20,7 +20,7 @@ static inline uint64_t hf_fold_word(const char *p)
     return word;
 }
 
-/* Eight bytes at once: 0x20 may be missing in `text` where `name` has a letter. */
+/* Compares eight bytes at once: where `name` has a letter, bit 0x20 may be missing in `text`. */
 static inline bool hf_fold_same_word(const char *text, const char *name)
 {
     const uint64_t each = UINT64_C(0x0101010101010101), word = hf_fold_word(name);
@@ -40,7 +40,7 @@ static inline bool hf_fold_is(struct hf_span text, struct hf_span name)
     for (; i + 8 <= n; i += 8)
         if (!hf_fold_same_word(text.p + i, name.p + i))
             return false;
-    if (i && i < n) /* what is left, and some of what was looked at */
+    if (i && i < n) /* the last eight bytes, which overlap those compared before */
         return hf_fold_same_word(text.p + n - 8, name.p + n - 8);
     for (; i < n; i++)
         if (hf_lower(text.p[i]) != name.p[i])
@@ -48,7 +48,7 @@ static inline bool hf_fold_is(struct hf_span text, struct hf_span name)
     return true;
 }
 
-/* Whether they are the same in any case of either. */
+/* Whether both are the same, whatever their case. */
 static inline bool hf_fold_same(struct hf_span a, struct hf_span b)
 {
     size_t i = 0;

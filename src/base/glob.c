@@ -1,7 +1,7 @@
 /* glob.c - see glob.h. */
 #include "base/glob.h"
 
-/* Past one UTF-8 character; bytes that are none count one by one. */
+/* The position after one UTF-8 character; bytes that are no UTF-8 count one by one. */
 static size_t after_character(struct hf_span name, size_t at)
 {
     at++;

@@ -1,8 +1,8 @@
 /*
  * glob.h - names matched by patterns with '*' (any run, also none) and '?' (one character).
  *
- * Nothing else is special and nothing escapes. No recursion: at worst the lengths multiplied, so a
- * pattern full of stars cannot hang the loop.
+ * Nothing else is special and nothing escapes. No recursion: the worst case is the product of both
+ * lengths, so a pattern full of stars cannot hang the loop.
  */
 #ifndef HF_BASE_GLOB_H
 #define HF_BASE_GLOB_H

@@ -1,5 +1,5 @@
 /*
- * list.h - a doubly linked ring whose links live in the members.
+ * list.h - a doubly linked ring whose links are members of the items.
  *
  * An item is in at most one list per link; a link that is in no list points to itself, so
  * unlinking twice is harmless and membership can be asked.
@@ -43,7 +43,7 @@ static inline void hf_list_push(struct hf_link *list, struct hf_link *l) /* at t
 {
     hf_list_add_before(list, l);
 }
-/* All items of `from` become those of `to`, which was no list before. */
+/* Moves all items of `from` to `to`, which need not be initialized. */
 static inline void hf_list_move(struct hf_link *to, struct hf_link *from)
 {
     hf_link_init(to);

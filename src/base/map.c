@@ -4,8 +4,8 @@
 #include <string.h>
 #include "base/mem.h"
 
-/* A table shrinks when an eighth of it is in use. Moving twice as many buckets a step as there are
- * for each entry then, it has moved before half of these entries have left. */
+/* A table shrinks when it has eight buckets for each entry. With twice that many buckets moved at
+ * each step, all are moved before half of the entries have been removed. */
 enum { FIRST_SIZE = 8, SPARSE = 8, BUCKETS_A_STEP = 2 * SPARSE };
 
 /* ---- SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") ---- */
@@ -85,7 +85,7 @@ static struct hf_map_node **bucket_in(const struct hf_map_table *table, uint64_t
     return &table->buckets[hash & (table->size - 1)];
 }
 
-/* Where a hash belongs at this moment, and nowhere else. */
+/* The one bucket of a hash at this moment, in the old table or the new one. */
 static struct hf_map_node **bucket_of(const struct hf_map *map, uint64_t hash)
 {
     if (map->old.size && (hash & (map->old.size - 1)) >= map->moved)
@@ -138,7 +138,7 @@ static void move_some(struct hf_map *map)
     }
 }
 
-/* While a table is being moved the next one waits. */
+/* Does nothing while a table is being moved. */
 static void fit(struct hf_map *map)
 {
     const size_t size = map->table.size;

@@ -1,8 +1,9 @@
 /*
  * mem.h - the only way to the allocator.
  *
- * Memory of our own making is small and bounded, so running out of it ends the process: these never
- * return NULL. What a peer sizes goes through hf_buf, whose maximum refuses instead.
+ * Sizes that we choose ourselves are small and bounded, so running out of memory ends the process:
+ * these functions never return NULL. Sizes that a peer chooses go through hf_buf, which refuses
+ * more than its maximum.
  */
 #ifndef HF_BASE_MEM_H
 #define HF_BASE_MEM_H
@@ -14,7 +15,7 @@
 #define HF_PRINTF(at, va) __attribute__((format(printf, at, va)))
 
 void *hf_alloc(size_t size);                     /* zeroed */
-void *hf_alloc_array(size_t count, size_t size); /* zeroed; more than there can be ends it too */
+void *hf_alloc_array(size_t count, size_t size); /* zeroed; ends the process on overflow, too */
 void *hf_realloc(void *old, size_t size);        /* grown part is not zeroed */
 void hf_free(void *p);                           /* NULL accepted */
 char *hf_strdup(const char *text);

@@ -1,8 +1,8 @@
 /*
- * now.h - the time of an event: once for deadlines, once for people.
+ * now.h - the time of an event: monotonic for deadlines, and the time of day for people.
  *
- * mono_ms only goes forward, whatever becomes of the clock on the wall; every deadline is made of
- * it. wall_ms (milliseconds since 1970) is for people and for what is stored, never for a deadline.
+ * mono_ms only goes forward, also when the system's time of day is changed; every deadline is made
+ * of it. wall_ms (milliseconds since 1970) is for people and for stored data, never for a deadline.
  */
 #ifndef HF_BASE_NOW_H
 #define HF_BASE_NOW_H

@@ -1,5 +1,4 @@
-/* pool.c - see pool.h. A spare block is poisoned, so that the sanitizer sees whoever still uses it.
- */
+/* pool.c - see pool.h. A spare block is poisoned, so that the sanitizer reports a use of it. */
 #include "base/pool.h"
 #include <stdbool.h>
 #include "base/mem.h"
@@ -21,8 +20,8 @@
 #endif
 
 struct hf_pool_block {
-    _Alignas(16) struct hf_pool_block *next; /* of a spare one */
-    bool is_pooled;                          /* else it came from malloc, and goes there */
+    _Alignas(16) struct hf_pool_block *next; /* the next spare block */
+    bool is_pooled;                          /* else it came from malloc, and is freed */
 };
 
 static size_t room(const struct hf_pool *pool)

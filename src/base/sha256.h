@@ -1,8 +1,8 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4), for tokens of which only the hash is known.
+ * sha256.h - SHA-256 (FIPS 180-4), for tokens of which only the hash is stored.
  *
  * Written for inputs of tens of bytes: clear rather than fast. Not for passwords that people make
- * up; they want a slow hash, and a random token of 256 bits does not.
+ * up: those need a slow hash, which a random token of 256 bits does not.
  */
 #ifndef HF_BASE_SHA256_H
 #define HF_BASE_SHA256_H
@@ -21,7 +21,7 @@ struct hf_sha256 {
 };
 
 void hf_sha256_init(struct hf_sha256 *hash);
-void hf_sha256_feed(struct hf_sha256 *hash, struct hf_span bytes); /* cut anywhere */
+void hf_sha256_feed(struct hf_sha256 *hash, struct hf_span bytes); /* pieces of any length */
 void hf_sha256_end(struct hf_sha256 *hash, uint8_t ret_digest[HF_SHA256_SIZE]);
 
 void hf_sha256(struct hf_span bytes, uint8_t ret_digest[HF_SHA256_SIZE]); /* all at once */

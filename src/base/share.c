@@ -12,13 +12,13 @@ static uint64_t free_of(const struct hf_bound *bound)
     return bound->used < bound->limit ? bound->limit - bound->used : 0;
 }
 
-/* What is free to all that are in the same place as this one. */
+/* What is free to this share and to its siblings within the same outer share. */
 static uint64_t free_to(const struct hf_bound *bound, const struct hf_share *share)
 {
     return share->within ? hf_share_room(bound, share->within) : free_of(bound);
 }
 
-/* shares x free without overflow: no bound is larger than what this leaves. */
+/* shares x free; on overflow a value that is larger than any bound. */
 static uint64_t times(uint32_t shares, uint64_t free)
 {
     return free > UINT64_MAX / shares ? UINT64_MAX : shares * free;

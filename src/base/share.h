@@ -1,18 +1,19 @@
 /*
- * share.h - how much one party may have of what is bounded for all.
+ * share.h - how much of a bound one party may use.
  *
- * A bound is a number of something (connections, sessions, calls, bytes) that the whole process may
- * hold. Whoever makes it hold some is a party, and each party has a share of each bound. A party is
- * refused only if it would then hold more than `shares` times what is still free. So with 3 one
- * alone gets 75 % of the bound, two get 43 % each, and whoever is new finds something.
+ * A bound limits a number of things (connections, sessions, calls, bytes) in the whole process. A
+ * party is one of those among whom the bound is divided; each has a share of it. A party is refused
+ * only if it would then hold more than `shares` times what is still free. So with `shares` 3 a
+ * single party gets 75 % of the bound, two get 43 % each, and a new party always finds some.
  *
- * A share may be within another: a session's in that of its token. What is free to it is then what
- * the outer one may still take; so one session leaves something to the others of its token.
+ * A share may be within another: a session's within that of its token. What is free to the inner
+ * share is what the outer share may still take; so one session leaves some to the other sessions of
+ * its token.
  *
- * Only counts: no memory, no clock. Whoever takes gives back the same.
+ * Only counts: no memory, no clock. The caller gives back exactly what it took.
  *
- * 1. A bound holds the sum of what its outermost shares hold, and of what nobody's share was
- *    counted for; a share holds what those within it hold, and its own.
+ * 1. A bound holds the sum of its outermost shares, and the amounts that were taken without a
+ *    share; a share holds its own amount and those of the shares within it.
  * 2. A party that holds nothing gets one as long as one is free to it: a bound may be small.
  */
 #ifndef HF_BASE_SHARE_H
@@ -23,31 +24,31 @@
 
 struct hf_bound {
     uint64_t limit, used;
-    uint32_t shares; /* 0: everybody may have all of it */
+    uint32_t shares; /* 0: one party may use the whole bound */
 };
 
 struct hf_share {
-    struct hf_share *within; /* NULL: it is nobody's */
+    struct hf_share *within; /* NULL: an outermost share */
     uint64_t used;
-    uint64_t max; /* of its own, whatever is free; 0: none */
+    uint64_t max; /* an upper limit, however much is free; 0: none */
 };
 
 enum hf_share_verdict {
     HF_SHARE_FITS,
-    HF_SHARE_OF_PARTY, /* this party has its share: others may still take */
-    HF_SHARE_OF_ALL,   /* nobody can be given that much now */
+    HF_SHARE_OF_PARTY, /* this party's share is used up; other parties may still take */
+    HF_SHARE_OF_ALL,   /* the bound itself has not that much left */
 };
 
-/* A `share` of NULL is nobody's: only the bound itself counts for it. */
+/* `share` NULL: the amount counts only in the bound. */
 void hf_share_take(struct hf_bound *bound, struct hf_share *share, uint64_t amount);
 void hf_share_give(struct hf_bound *bound, struct hf_share *share, uint64_t amount);
 
-/* How much more it may take. */
+/* How much more the share may take. */
 uint64_t hf_share_room(const struct hf_bound *bound, const struct hf_share *share);
 enum hf_share_verdict hf_share_judge(const struct hf_bound *bound, const struct hf_share *share,
                                      uint64_t wants);
-/* Whether it holds more than it would be given now, since others have come or it took before it
- * asked: who has to give something back gives this first. */
+/* Whether the share holds more than it would be granted now, because other parties have come or it
+ * took without asking: such shares have to give back first. */
 bool hf_share_is_over(const struct hf_bound *bound, const struct hf_share *share);
 
 #endif

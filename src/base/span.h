@@ -1,8 +1,8 @@
 /*
- * span.h - a run of bytes that somebody else owns.
+ * span.h - a run of bytes in memory that belongs to other code.
  *
- * A span never owns and never ends in a NUL. It dies with the next change of the
- * buffer it points into; keeping it means copying it.
+ * A span never owns and never ends in a NUL. It is invalid after the next change of the buffer that
+ * it points into; keeping it means copying it.
  */
 #ifndef HF_BASE_SPAN_H
 #define HF_BASE_SPAN_H

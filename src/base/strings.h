@@ -13,12 +13,12 @@ char **hf_strings_new(void); /* empty: one NULL */
 void hf_strings_free(char **list);
 char **hf_strings_copy(char *const *list);
 
-void hf_strings_add(char ***list, char *owned); /* takes the string */
+void hf_strings_add(char ***list, char *owned); /* takes the string over */
 
 size_t hf_strings_count(char *const *list);
 bool hf_strings_same(char *const *a, char *const *b);
 
-/* As a character stands in the prefix of a server's names: itself, or '_'. */
+/* The character that stands for `c` in the prefix of a server's names: itself, or '_'. */
 char hf_prefix_char(char c);
 
 #endif

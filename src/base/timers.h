@@ -13,7 +13,7 @@
 struct hf_timer {
     uint64_t at_ms; /* 0: not set */
     uint32_t index;
-    int kind; /* what it is for; the owner's business */
+    int kind; /* what the timer is for; chosen by the owner */
     void *owner;
 };
 

@@ -33,8 +33,8 @@ bool hf_uri_template_matches(struct hf_span uri_template, struct hf_span uri)
         rest = hf_span_from(rest, literal.n);
         if (rest.n == 0)
             return ends_with(uri, literal);
-        /* The first place is as good as any: what comes before it is the expression's, and what
-         * comes behind it is the longest that can be left. memmem is linear. */
+        /* The first match is as good as any other: the expression takes what is before it, and it
+         * leaves the longest rest. memmem is linear. */
         const char *at = uri.n ? memmem(uri.p, uri.n, literal.p, literal.n) : uri.p;
         if (!at || (literal.n && !uri.n))
             return false;

@@ -1,9 +1,9 @@
 /*
  * uri_template.h - whether a URI may have come from a URI template (RFC 6570).
  *
- * Every expression may stand for anything, also for nothing: who has a resource is asked here, not
- * what its variables are. The rest stands for itself. Linear in the lengths of both, because
- * servers write the one and clients the other.
+ * Every expression matches anything, also nothing: this tells which server has a resource, not what
+ * its variables are. The rest matches itself. Linear in both lengths, because servers write the
+ * template and clients the URI.
  */
 #ifndef HF_BASE_URI_TEMPLATE_H
 #define HF_BASE_URI_TEMPLATE_H

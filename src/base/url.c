@@ -57,7 +57,7 @@ bool hf_authority_read(struct hf_span text, struct hf_authority *ret)
     return true;
 }
 
-/* Backslashes are slashes to some readers and not to others. */
+/* Backslashes are refused: some readers take them for slashes, others do not. */
 static bool stays_as_it_is(struct hf_span text)
 {
     for (size_t i = 0; i < text.n; i++)

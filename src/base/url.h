@@ -1,8 +1,8 @@
 /*
- * url.h - the parts of a URL, a Host and an Origin that somebody has to look at.
+ * url.h - the parts of a URL, a Host and an Origin.
  *
- * It only finds its way in the text: nothing is decoded, resolved or normalised, and every span
- * points into what was given. What is written in the same way twice is the same; nothing else is.
+ * Only finds the parts: nothing is decoded, resolved or normalised, and every span points into the
+ * caller's text. So two URLs are the same only if they are written in the same way.
  */
 #ifndef HF_BASE_URL_H
 #define HF_BASE_URL_H
@@ -12,7 +12,7 @@
 
 struct hf_authority {    /* "host", "host:80", "[::1]:80" */
     struct hf_span host; /* an IPv6 address keeps its brackets */
-    int port;            /* -1: none is given */
+    int port;            /* -1: not given */
 };
 
 struct hf_url {
@@ -21,7 +21,7 @@ struct hf_url {
     struct hf_span rest; /* path and query, may be empty */
 };
 
-/* False: it is none. A user name before the host makes it none. */
+/* False: the text is no authority. A user name before the host is refused, too. */
 HF_MUST_CHECK bool hf_authority_read(struct hf_span text, struct hf_authority *ret);
 /* An absolute URL with a host, printable and without a fragment. `err` never quotes it: URLs hold
  * secrets. */

@@ -72,7 +72,7 @@ static void start_runtime(struct hf *hf, struct hf_runtime *runtime)
     }
     if (!hf->http)
         hf->http = hf_http_client_new(hf->shell.loop);
-    hf_distant_start(&hf->shell, hf->http, runtime, config, message_max);
+    hf_http_backend_start(&hf->shell, hf->http, runtime, config, message_max);
 }
 
 static void perform(struct hf *hf, const struct hf_effect *effect)
@@ -83,7 +83,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         hf_backend_perform(hf_runtime_backend(hf_remote_exchange_runtime(effect->exchange)),
                            effect);
         break;
-    case HF_DO_ABORT_EXCHANGE: hf_distant_abort(effect->exchange); break;
+    case HF_DO_ABORT_EXCHANGE: hf_http_backend_abort(effect->exchange); break;
     case HF_DO_DISCONNECT:
         hf_runtime_disconnected(effect->runtime, hf_shell_time(&hf->shell));
         break;

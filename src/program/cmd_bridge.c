@@ -4,10 +4,10 @@
 
 static int run(int argc, char **argv)
 {
-    struct line line;
+    struct command_line line;
     char error[HF_ERROR_SIZE];
     int code = EXIT_USAGE;
-    if (line_read(&line, "bridge", argc, argv)) {
+    if (command_line_read(&line, "bridge", argc, argv)) {
         if (!line.word || line.command)
             fprintf(stderr, "holdfast bridge: which server? holdfast bridge URL\n");
         else if (line.file)
@@ -17,7 +17,7 @@ static int run(int argc, char **argv)
         else
             code = serve_stdio(&line, hf_config_server_name(line.config, 0), "bridge");
     }
-    line_done(&line);
+    command_line_done(&line);
     return code;
 }
 
@@ -32,7 +32,7 @@ const struct command command_bridge = {
         "\n"
         "--headers 'Name: value' may be repeated; ${VAR} in its value is replaced, so that a "
         "secret\n"
-        "can stay in the environment. Without --name the server is called by its host.\n",
+        "can stay in the environment. Without --name the server is named after its host.\n",
     .example = "    holdfast bridge https://wiki.example.com/mcp \\\n"
                "        --headers 'Authorization: Bearer ${WIKI_TOKEN}'\n",
     .own_options = OPTION_NAME,

@@ -8,11 +8,11 @@ static void say(void *context, const char *text)
     printf("%s\n", text);
 }
 
-/* The report tells what is wrong with the file, so the first reason alone is not needed. */
-static int check(struct line *line)
+/* hf_config_check reports all mistakes, so the error of hf_config_read_file is not printed. */
+static int check(struct command_line *line)
 {
-    char room[LINE_PATH_SIZE], error[HF_ERROR_SIZE];
-    const char *file = line_find_file(line, "check", room);
+    char room[CONFIG_PATH_SIZE], error[HF_ERROR_SIZE];
+    const char *file = command_line_find_file(line, "check", room);
     if (!file)
         return EXIT_FAILED;
     printf("%s\n", hf_plain_text(file, error));
@@ -23,19 +23,19 @@ static int check(struct line *line)
 
 static int run(int argc, char **argv)
 {
-    struct line line;
+    struct command_line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "check", argc, argv)) {
+    if (command_line_read(&line, "check", argc, argv)) {
         if (line.file && line.word) {
             fprintf(stderr, "holdfast check: one file at a time: %s, or -c %s\n", line.word,
                     line.file);
         } else {
             line.file = line.word ? line.word : line.file;
             line.word = NULL;
-            code = line_is_plain(&line, "check") ? check(&line) : EXIT_USAGE;
+            code = command_line_is_plain(&line, "check") ? check(&line) : EXIT_USAGE;
         }
     }
-    line_done(&line);
+    command_line_done(&line);
     return code;
 }
 

@@ -4,10 +4,10 @@
 
 static int run(int argc, char **argv)
 {
-    struct line line;
+    struct command_line line;
     char error[HF_ERROR_SIZE];
     int code = EXIT_USAGE;
-    if (line_read(&line, "run", argc, argv)) {
+    if (command_line_read(&line, "run", argc, argv)) {
         if (!line.command || !line.command[0])
             fprintf(stderr, "holdfast run: which server? holdfast run -- CMD ARGS…\n");
         else if (line.word)
@@ -20,7 +20,7 @@ static int run(int argc, char **argv)
         else
             code = serve_stdio(&line, hf_config_server_name(line.config, 0), "run");
     }
-    line_done(&line);
+    command_line_done(&line);
     return code;
 }
 
@@ -32,7 +32,7 @@ const struct command command_run = {
         "Starts CMD as an MCP server and stands between it and the client on stdin and stdout.\n"
         "The client keeps its connection and its tools while the server crashes and restarts;\n"
         "every call gets one truthful answer, and none is run twice. Names pass unchanged, and\n"
-        "the server gets holdfast's whole environment. Without --name it is called by what CMD\n"
+        "the server gets holdfast's whole environment. Without --name it is named after what CMD\n"
         "starts: `npx -y @scope/server-foo` is a server-foo.\n",
     .example = "    holdfast run -- npx -y @modelcontextprotocol/server-everything\n"
                "    holdfast run --env TOKEN=x --wait-ms 5000 -- python3 -m my_server\n",

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "command.h"
 
-/* As a part of a path: a name may hold anything. */
+/* Percent-encoded for a path: a name may hold any character. */
 static void print_encoded(const char *name)
 {
     for (; *name; name++)
@@ -14,14 +14,14 @@ static void print_encoded(const char *name)
             printf("%%%02X", (unsigned char)*name);
 }
 
-/* A terminal must not obey what a server said or is called. */
+/* Control characters in names and text of servers must not reach the terminal. */
 static void print_plain(const char *text)
 {
     char room[HF_ERROR_SIZE];
     printf("%s", hf_plain_text(text, room));
 }
 
-/* A socket's path says nothing about the paths behind it. */
+/* A unix socket has no host for the URLs of its endpoints. */
 static bool is_unix(const char *url)
 {
     return strncmp(url, "unix:", 5) == 0;
@@ -67,13 +67,13 @@ static void on_listening(const struct serving *serving)
         print_client_config(config, url);
     if (!hf_config_has_tokens(config))
         printf("\nEvery process %s may use these servers: there are no tokens.\n"
-               "`holdfast token` makes one; with the entry it prints in the file, only those come\n"
-               "in that have it.\n",
+               "`holdfast token` makes one. Once the entry that it prints is in the file, only\n"
+               "clients with that token are admitted.\n",
                is_unix(url) ? "that may open the socket" : "on this machine");
     (void)fflush(stdout);
 }
 
-/* A line for a server that nobody can call now, and why. */
+/* A line for a server that cannot be called now, and why. */
 static void print_down(const struct serving *serving, size_t at, const char *state)
 {
     const char *name = hf_config_server_name(serving->config, at);
@@ -84,7 +84,7 @@ static void print_down(const struct serving *serving, size_t at, const char *sta
     if (!strcmp(state, "permanently_failed"))
         state = "given up";
     else if (has_failed)
-        state = "down, and tried again";
+        state = "down, retrying";
     else
         state = "still starting";
     print_plain(name);
@@ -94,7 +94,7 @@ static void print_down(const struct serving *serving, size_t at, const char *sta
         print_plain(reason);
     }
     if (words && *words) {
-        printf("; its last words: ");
+        printf("; its last line on stderr: ");
         print_plain(words);
     }
     printf("\n");
@@ -120,12 +120,13 @@ static void on_settled(const struct serving *serving)
 
 static int run(int argc, char **argv)
 {
-    struct line line;
+    struct command_line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "serve", argc, argv) && line_is_plain(&line, "serve"))
-        code = line_read_file(&line, "serve") ? serve_http(&line, "serve", on_listening, on_settled)
-                                              : EXIT_FAILED;
-    line_done(&line);
+    if (command_line_read(&line, "serve", argc, argv) && command_line_is_plain(&line, "serve"))
+        code = command_line_read_file(&line, "serve")
+                   ? serve_http(&line, "serve", on_listening, on_settled)
+                   : EXIT_FAILED;
+    command_line_done(&line);
     return code;
 }
 
@@ -136,13 +137,13 @@ const struct command command_serve = {
     .help =
         "Starts every server of the `mcpServers` object in FILE and offers them over HTTP: all of\n"
         "them at /mcp under names like server__tool, each at /mcp/NAME under its own names, and\n"
-        "for old clients at /sse. It prints where, and the config of a client to paste.\n"
+        "for old clients at /sse. It prints these addresses, and a config to paste into a client.\n"
         "\n"
-        "--listen ADDR is where: 127.0.0.1:7332, or IP:PORT, [IPv6]:PORT or unix:PATH; port 0 is\n"
-        "any that is free. An address that other machines can reach needs tokens in the file.\n"
+        "--listen is IP:PORT, [IPv6]:PORT or unix:PATH (default 127.0.0.1:7332); port 0 is any\n"
+        "free port. An address that other machines can reach needs tokens in the file.\n"
         "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
-        "touches only what changed; SIGTERM and SIGINT end it once the calls in flight are\n"
-        "answered, a second one at once.\n",
+        "changes only the servers whose entries changed. SIGTERM and SIGINT end it once the calls\n"
+        "in flight are answered, a second signal at once.\n",
     .example = "    holdfast serve -c servers.json --listen 127.0.0.1:8080\n",
     .own_options = OPTION_FILE,
     .takes_options = true,

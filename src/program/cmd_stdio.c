@@ -3,11 +3,12 @@
 
 static int run(int argc, char **argv)
 {
-    struct line line;
+    struct command_line line;
     int code = EXIT_USAGE;
-    if (line_read(&line, "stdio", argc, argv) && line_is_plain(&line, "stdio"))
-        code = line_read_file(&line, "stdio") ? serve_stdio(&line, NULL, "stdio") : EXIT_FAILED;
-    line_done(&line);
+    if (command_line_read(&line, "stdio", argc, argv) && command_line_is_plain(&line, "stdio"))
+        code = command_line_read_file(&line, "stdio") ? serve_stdio(&line, NULL, "stdio")
+                                                      : EXIT_FAILED;
+    command_line_done(&line);
     return code;
 }
 
@@ -17,9 +18,9 @@ const struct command command_stdio = {
     .summary = "the servers of a config file, over stdio",
     .help =
         "Starts every server of the `mcpServers` object in FILE and offers them to the client on\n"
-        "stdin and stdout under names like server__tool. One server's trouble is not another's.\n"
-        "Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it again and\n"
-        "touches only what changed.\n",
+        "stdin and stdout under names like server__tool. A server that fails does not affect the\n"
+        "others. Without -c the file is $XDG_CONFIG_HOME/holdfast/config.json. SIGHUP reads it\n"
+        "again and changes only the servers whose entries changed.\n",
     .example = "    holdfast stdio -c servers.json --start lazy\n",
     .own_options = OPTION_FILE,
     .takes_options = true,

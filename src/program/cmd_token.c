@@ -30,7 +30,7 @@ static int run(int argc, char **argv)
     printf("%s\n"
            "\n"
            "This token is not stored and not shown again. Its client sends it with every request,\n"
-           "in the header \"Authorization: Bearer TOKEN\". It is let in by this entry in\n"
+           "in the header \"Authorization: Bearer TOKEN\". To admit it, put this entry into\n"
            "\"holdfast\": { \"tokens\": [ … ] } of the config file:\n"
            "\n"
            "  %s\n",
@@ -43,9 +43,10 @@ const struct command command_token = {
     .usage = "holdfast token [--name N]",
     .summary = "make a token for a client of serve",
     .help =
-        "Makes a random token and prints it once, with the entry for the config file that lets\n"
-        "it in. The file holds only its hash. In the entry, \"servers\": [\"pay*\"] narrows the\n"
-        "token to some servers, \"allow\" and \"deny\" to some of their tools, as server__tool.\n",
+        "Makes a random token and prints it once, with the entry for the config file that admits\n"
+        "it. The file holds only its hash. In the entry, \"servers\": [\"pay*\"] limits the token "
+        "to\n"
+        "some servers, \"allow\" and \"deny\" to some of their tools, as server__tool.\n",
     .example = "    holdfast token --name ci\n",
     .own_options =
         "  --name <name>                         what the client is called in logs and metrics\n",

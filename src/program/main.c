@@ -59,7 +59,8 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* A descriptor that we open must never become somebody's stdin, stdout or stderr by accident. */
+/* If one of 0, 1 and 2 is closed, the next file that we open must not become stdin, stdout or
+ * stderr. */
 static void fill_missing_descriptors(void)
 {
     for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR))
@@ -70,9 +71,9 @@ static void fill_missing_descriptors(void)
 }
 
 /* Our memory holds the tokens and headers of every server: no other process of this user may read
- * it, and it goes into no core dump. What we start is not affected: executing a program undoes it.
- * Not with a sanitizer, since the one for leaks attaches to its own process; and not if somebody
- * wants to debug us. */
+ * it, and it goes into no core dump. Processes that we start are not affected: execve undoes it.
+ * Not with the leak sanitizer, which attaches to its own process, and not with HOLDFAST_DUMPABLE,
+ * for debugging. */
 static void keep_memory_private(void)
 {
 #ifndef HF_SANITIZED
@@ -102,10 +103,10 @@ int main(int argc, char **argv)
     const char *names[COMMAND_COUNT + 1] = { NULL };
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->name;
-    const char *near = hf_did_you_mean(argv[1], names);
-    if (near)
+    const char *closest = hf_did_you_mean(argv[1], names);
+    if (closest)
         fprintf(stderr, "holdfast: there is no command \"%s\"; did you mean `holdfast %s`?\n",
-                argv[1], near);
+                argv[1], closest);
     else
         fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
                 argv[1]);

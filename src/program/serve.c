@@ -12,27 +12,27 @@ enum { SETTLE_MS = 5000, WORDS_MS = 500 };
 
 struct reload {
     struct hf *hf;
-    const struct line *line;
+    const struct command_line *line;
     const char *who;
 };
 
-/* A file that is wrong changes nothing: what runs goes on, and the log says why. */
+/* A file with mistakes changes nothing: all servers go on, and a message says why. */
 static void on_hangup(void *context)
 {
     const struct reload *reload = context;
-    struct line again;
-    if (line_read(&again, reload->who, reload->line->argc, reload->line->argv) &&
-        line_read_file(&again, reload->who))
+    struct command_line again;
+    if (command_line_read(&again, reload->who, reload->line->argc, reload->line->argv) &&
+        command_line_read_file(&again, reload->who))
         hf_reload(reload->hf, again.config);
-    line_done(&again);
+    command_line_done(&again);
 }
 
-/* NULL after saying why not. */
-static struct hf *start(const struct line *line, const char *who)
+/* NULL after a message that says why. */
+static struct hf *start(const struct command_line *line, const char *who)
 {
     char error[HF_ERROR_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
-    /* What a killed guard leaves behind falls to us, so that nothing outlives us. */
+    /* Processes that a killed guard leaves behind become our children, so that none outlives us. */
     hf_adopt_orphans();
     struct hf *hf = hf_open(line->config, error);
     if (hf && hf_log_to(hf, STDERR_FILENO, error))
@@ -46,7 +46,7 @@ static void watch_signals(struct reload *reload, bool reloads)
 {
     const char *who = reload->who;
     if (!hf_stop_on_signal(reload->hf, SIGTERM) || !hf_stop_on_signal(reload->hf, SIGINT))
-        fprintf(stderr, "holdfast %s: signals cannot be watched; they end it at once\n", who);
+        fprintf(stderr, "holdfast %s: signals cannot be watched; they end holdfast at once\n", who);
     if (reloads && !hf_on_signal(reload->hf, SIGHUP, on_hangup, reload))
         fprintf(stderr, "holdfast %s: SIGHUP cannot be watched; it will not reload the file\n",
                 who);
@@ -60,13 +60,13 @@ static int stop(struct hf *hf, const char *who, bool served, const char *error)
     return served ? EXIT_WELL : EXIT_FAILED;
 }
 
-int serve_stdio(const struct line *line, const char *server, const char *who)
+int serve_stdio(const struct command_line *line, const char *server, const char *who)
 {
     char error[HF_ERROR_SIZE];
     struct reload reload = { start(line, who), line, who };
     if (!reload.hf)
         return EXIT_FAILED;
-    /* Many clients show nobody what their servers write to stderr. */
+    /* Many clients do not show what their servers write to stderr. */
     if (!hf_log_keep_as(reload.hf, line->config, who, server, error))
         fprintf(stderr, "holdfast %s: no log is kept in a file: %s\n", who, error);
     watch_signals(&reload, !server);
@@ -91,7 +91,7 @@ static bool has_failed(struct hf *hf, const char *name)
     return reason && *reason;
 }
 
-/* Each server is connected, at rest, or has failed once. */
+/* Each server is connected, idle, or has failed once. */
 static bool is_settled(struct hf *hf, const struct hf_config *config)
 {
     for (size_t i = 0; i < hf_config_server_count(config); i++) {
@@ -103,7 +103,7 @@ static bool is_settled(struct hf *hf, const struct hf_config *config)
     return true;
 }
 
-/* A process may be gone before what it wrote to stderr has been read. */
+/* A process may have exited before its stderr has been read. */
 static bool has_last_words(struct hf *hf, const struct hf_config *config)
 {
     for (size_t i = 0; i < hf_config_server_count(config); i++) {
@@ -115,7 +115,7 @@ static bool has_last_words(struct hf *hf, const struct hf_config *config)
     return true;
 }
 
-/* Serves until that is so, but not for long: the rest of the banner is waiting. */
+/* Serves until the condition holds, but not for long: the rest of the banner waits for it. */
 static void serve_until(bool (*is_so)(struct hf *, const struct hf_config *), struct hf *hf,
                         const struct hf_config *config, long most_ms)
 {
@@ -130,7 +130,7 @@ static void serve_until(bool (*is_so)(struct hf *, const struct hf_config *), st
     }
 }
 
-int serve_http(const struct line *line, const char *who,
+int serve_http(const struct command_line *line, const char *who,
                void (*on_listening)(const struct serving *serving),
                void (*on_settled)(const struct serving *serving))
 {
@@ -139,7 +139,7 @@ int serve_http(const struct line *line, const char *who,
     if (!reload.hf)
         return EXIT_FAILED;
     struct serving serving = { .config = line->config, .hf = reload.hf };
-    watch_signals(&reload, true); /* before somebody hears that we listen and sends one */
+    watch_signals(&reload, true); /* before the banner tells others that they may send one */
     if (getenv("HOLDFAST_MEASURE_TURNS"))
         hf_measure_turns(reload.hf);
     const bool serves = hf_serve_http(reload.hf, line->config, serving.url, error);
@@ -153,7 +153,7 @@ int serve_http(const struct line *line, const char *who,
     }
     const int code = stop(reload.hf, who, serves, error);
     if (!serves && !strncmp(error, "cannot listen on ", 17))
-        fprintf(stderr, "Choose another address with --listen ADDRESS:PORT; port 0 is any that is "
-                        "free.\n");
+        fprintf(stderr,
+                "Choose another address with --listen ADDRESS:PORT; port 0 is any free port.\n");
     return code;
 }

@@ -1,4 +1,5 @@
-/* line.c - command lines: `holdfast COMMAND [WORD] [-c FILE] [--OPTION VALUE]… [-- CMD…]`. */
+/* command_line.c - command lines: `holdfast COMMAND [WORD] [-c FILE] [--OPTION VALUE]… [-- CMD…]`.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static bool complain(const char *who, const char *what, const char *which)
     return false;
 }
 
-/* Options that are no keys of the file; the first of them is the most likely to be meant. */
+/* Options that are no keys of the file; of two that are equally close the first is suggested. */
 static const char *const own_options[] = { "--config", "--name", "--help", "--header", "-c", NULL };
 
 static bool is_known(const char *option)
@@ -22,7 +23,7 @@ static bool is_known(const char *option)
     return hf_config_knows(option + 2, NULL);
 }
 
-/* An option of the file's that means nothing to this command is no option of it. */
+/* False, with a message, for an option of other commands. */
 static bool is_of_command(const char *who, const char *option)
 {
     static const char *const others[] = { "run", "bridge", "stdio", "serve" };
@@ -39,21 +40,21 @@ static bool is_of_command(const char *who, const char *option)
 static void say_unknown(const char *who, const char *option)
 {
     char error[HF_ERROR_SIZE];
-    const char *near = hf_did_you_mean(option, own_options);
-    if (near) {
+    const char *closest = hf_did_you_mean(option, own_options);
+    if (closest) {
         fprintf(stderr, "holdfast %s: there is no option %s; did you mean %s?\n", who, option,
-                near);
+                closest);
         return;
     }
     struct hf_config *unused = hf_config_new();
-    if (!hf_config_set(unused, option + 2, "", error)) /* it knows the keys of the file */
+    if (!hf_config_set(unused, option + 2, "", error)) /* its error names the closest option */
         complain(who, error, "");
     hf_config_free(unused);
 }
 
 /* "--wait-ms 5000" and "--wait-ms=5000" are the same. Returns how many words were used, 0 if wrong.
  */
-static int read_option(struct line *line, const char *who, char **argv)
+static int read_option(struct command_line *line, const char *who, char **argv)
 {
     char option[128], error[HF_ERROR_SIZE];
     const char *equals = strchr(argv[0], '=');
@@ -83,9 +84,9 @@ static int read_option(struct line *line, const char *who, char **argv)
     return equals ? 1 : 2;
 }
 
-bool line_read(struct line *line, const char *who, int argc, char **argv)
+bool command_line_read(struct command_line *line, const char *who, int argc, char **argv)
 {
-    *line = (struct line) { .config = hf_config_new(), .argc = argc, .argv = argv };
+    *line = (struct command_line) { .config = hf_config_new(), .argc = argc, .argv = argv };
     for (int i = 1; i < argc;) {
         if (!strcmp(argv[i], "--")) {
             line->command = argv + i + 1;
@@ -104,7 +105,7 @@ bool line_read(struct line *line, const char *who, int argc, char **argv)
     return true;
 }
 
-bool line_is_plain(const struct line *line, const char *who)
+bool command_line_is_plain(const struct command_line *line, const char *who)
 {
     if (line->word)
         return complain(who, "what is meant by ", line->word);
@@ -113,7 +114,7 @@ bool line_is_plain(const struct line *line, const char *who)
                     line->name ? "--name" : "a command");
 }
 
-void line_done(struct line *line)
+void command_line_done(struct command_line *line)
 {
     hf_config_free(line->config);
 }
@@ -130,9 +131,10 @@ static const char *usual_file(char *room, size_t size)
     return room;
 }
 
-const char *line_find_file(const struct line *line, const char *who, char room[LINE_PATH_SIZE])
+const char *command_line_find_file(const struct command_line *line, const char *who,
+                                   char room[CONFIG_PATH_SIZE])
 {
-    const char *file = line->file ? line->file : usual_file(room, LINE_PATH_SIZE);
+    const char *file = line->file ? line->file : usual_file(room, CONFIG_PATH_SIZE);
     if (!file)
         complain(who, "there is no -c FILE and no HOME to look for one in", "");
     else if (!line->file && access(file, F_OK) != 0)
@@ -142,10 +144,10 @@ const char *line_find_file(const struct line *line, const char *who, char room[L
     return NULL;
 }
 
-bool line_read_file(struct line *line, const char *who)
+bool command_line_read_file(struct command_line *line, const char *who)
 {
-    char room[LINE_PATH_SIZE], error[HF_ERROR_SIZE];
-    const char *file = line_find_file(line, who, room);
+    char room[CONFIG_PATH_SIZE], error[HF_ERROR_SIZE];
+    const char *file = command_line_find_file(line, who, room);
     if (!file)
         return false;
     if (hf_config_read_file(line->config, file, error))
