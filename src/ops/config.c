@@ -1,8 +1,8 @@
 /*
- * config.c - lifetimes of a config, and the command line's share in it; see config.h.
+ * config.c - the lifetime of a config, and options of the command line; see config.h.
  *
- * What an option of the command line says is kept as JSON and laid over each server last, so that
- * it does not matter whether it came before or after the file.
+ * A value of the command line is kept as JSON and set in each server last, so that it does not
+ * matter whether it came before or after the file.
  */
 #include "ops/config.h"
 #include <assert.h>
@@ -21,7 +21,7 @@ struct hf_override {
     char *json;
 };
 
-/* A full list of longest strings, each byte escaped as \u0000. */
+/* Enough for a full list of longest strings, each byte escaped as \u0000. */
 enum { OVERRIDE_MAX = 1 << 30 };
 
 /* ---- lifetimes ---- */
@@ -167,7 +167,7 @@ bool hf_config_add_command(struct hf_config *config, const char *name, char *con
     hf_strings_free(server->args);
     server->command = hf_strdup(argv[0]);
     server->args = hf_strings_copy(argv + 1);
-    server->inherit = HF_INHERIT_ALL; /* clients put secrets there, meant for this one server */
+    server->inherit = HF_INHERIT_ALL; /* the client's config sets variables for this one server */
     return hf_config_override_server(config, server, err);
 }
 
@@ -239,7 +239,7 @@ bool hf_config_override_process(struct hf_config *config, struct hf_err *err)
 
 static struct hf_override *find_override(struct hf_config *config, const struct hf_option *option)
 {
-    /* Each pair stands alone: setting joins them. */
+    /* Pairs are recorded one by one: setting joins them. */
     for (size_t i = 0; option->type != HF_OPTION_PAIRS && i < config->override_count; i++)
         if (config->overrides[i].option == option)
             return &config->overrides[i];
@@ -259,7 +259,7 @@ static char *join_lists(const char *before, const char *now)
     return json;
 }
 
-/* What is to be recorded for this value, owned, or NULL. */
+/* The JSON to be recorded for this value, owned by the caller, or NULL. */
 static char *json_of(struct hf_config *config, const struct hf_option *option, const char *value,
                      struct hf_err *err)
 {
@@ -283,7 +283,7 @@ static char *json_of(struct hf_config *config, const struct hf_option *option, c
     return json;
 }
 
-/* Takes `json`. */
+/* Takes `json` over. */
 static void record(struct hf_config *config, const struct hf_option *option, char *json)
 {
     struct hf_override *o = find_override(config, option);

@@ -16,7 +16,7 @@ static bool is_name_char(char c, bool is_first)
     return !is_first && c >= '0' && c <= '9';
 }
 
-/* What other programs put there: VS Code asks its user, or knows the folder that is open. */
+/* References of other programs: VS Code asks its user, or knows the folder that is open. */
 static const struct {
     const char *begins, *hint;
 } foreign[] = {
@@ -77,7 +77,7 @@ static bool add(struct hf_buf *out, struct hf_span bytes, struct hf_err *err)
     return true;
 }
 
-/* `hint` is told where there is no such variable; it may be NULL. */
+/* `hint`, which may be NULL, is added to the error if there is no such variable. */
 static bool add_variable(const struct reference *r, const char *hint, hf_getenv env,
                          void *env_context, struct hf_buf *out, struct hf_err *err)
 {

@@ -6,8 +6,9 @@
  *   ${NAME:-text}  `text` (up to the next brace) if the variable is unset or empty
  *   $${            a literal ${
  *
- * A '$' before anything else is only itself. What a variable holds is never expanded again. What
- * only another program can know (${input:…} of VS Code) is an error that says what to write.
+ * A '$' before anything else is only itself. The value of a variable is never expanded again. A
+ * reference that only another program can resolve (${input:…} of VS Code) is an error that says
+ * what to write.
  */
 #ifndef HF_OPS_CONFIG_EXPAND_H
 #define HF_OPS_CONFIG_EXPAND_H

@@ -1,8 +1,8 @@
 /*
  * config_look.c - what would keep a server from starting, found without starting it; see config.h.
  *
- * It looks as the child will: with the child's PATH, from the child's working directory. A remote
- * server is not asked anything.
+ * Uses the child's PATH and working directory, as the child will. No request is sent to a remote
+ * server.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static const char *path_of(char *const *env)
     return "/bin:/usr/bin"; /* what execvp falls back to */
 }
 
-/* Not opened for reading: a directory may be entered by one who cannot list it. */
+/* Not opened for reading: a directory may be entered without the right to list it. */
 static bool open_cwd(const char *cwd, int *ret_fd, struct hf_err *err)
 {
     char shown[HF_SHOWN_MAX];
@@ -66,7 +66,7 @@ static bool open_cwd(const char *cwd, int *ret_fd, struct hf_err *err)
     return true;
 }
 
-/* "npx -y foo" in `command` is a whole command line: people mean its words. */
+/* "npx -y foo" in `command` is a whole command line, whose words belong into `args`. */
 static bool fail_as_line(const struct hf_server_config *server, struct hf_err *err)
 {
     char shown[HF_SHOWN_MAX], program[HF_SHOWN_MAX], rest[HF_SHOWN_MAX];

@@ -1,10 +1,10 @@
 /*
  * config_parse.c - the file, read member by member through the option table; see config.h.
  *
- * 1. Every refusal says the line, the full key, what was found and what is allowed. Reading goes on
- *    behind it, so that one look tells of every mistake.
- * 2. Where a key is unknown, the place decides: inside `holdfast` it refuses the file; inside a
- *    server it may belong to another program, and only a slip of one of ours refuses.
+ * 1. Every refusal says the line, the full key, what was found and what is allowed. Parsing goes on
+ *    after it, so that one run reports every mistake.
+ * 2. An unknown key inside `holdfast` refuses the file. Inside a server it may belong to another
+ *    program, and refuses the file only if it is close to one of our keys.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct parse {
     struct hf_span text;
     hf_getenv env;
     void *env_context;
-    char **ignored; /* the keys warned about */
+    char **ignored; /* keys that were warned about */
 };
 
 /* The object whose members are being read. */
@@ -36,7 +36,7 @@ struct scope {
     void *root;                      /* where the rows' fields are */
     struct hf_server_config *server; /* NULL outside a server */
     struct hf_option_variables *variables;
-    struct hf_span type; /* what other programs call the kind of a server; p NULL: not said */
+    struct hf_span type; /* the server's `type`, a key of other programs; p NULL: not given */
 };
 
 static size_t line_of(const struct parse *p, const char *at)
@@ -65,7 +65,7 @@ static bool fail_at(struct parse *p, const char *at, const char *format, ...) HF
 static bool fail_at(struct parse *p, const char *at, const char *format, ...)
 {
     struct hf_err why, whole;
-    if (p->config->mistake_count == MISTAKES_MAX) /* before the lines are counted once more */
+    if (p->config->mistake_count == MISTAKES_MAX) /* saves counting lines for nothing */
         return false;
     const size_t line = line_of(p, at);
     va_list args;
@@ -97,7 +97,7 @@ static bool want_object(struct parse *p, const char *path, struct hf_span value)
 
 /* ---- keys that are not in the table ---- */
 
-/* What other programs call some of ours: too far from them to be near. */
+/* Names that other programs have for our keys, and whose edit distance is too large. */
 static const struct {
     const char *key, *ours;
 } synonyms[] = {
@@ -115,7 +115,7 @@ static const char *suggestion(const struct scope *s, struct hf_span name)
     return hf_option_nearest(s->where, s->group, name);
 }
 
-/* "waitMs" right in `holdfast`, "maxDepth" in a server: the word is right, the place is not. */
+/* "waitMs" directly in `holdfast`, "maxDepth" in a server: a known key in the wrong object. */
 static const char *right_place(const struct scope *s, struct hf_span name)
 {
     if (*s->group)
@@ -182,7 +182,7 @@ static void set_problem(struct hf_server_config *server, const char *problem)
         server->problem = hf_strdup(problem);
 }
 
-/* Keys of other programs that mean something to us: the row that such a key stands for, or NULL. */
+/* The row of our own option that a key of another program stands for, or NULL. */
 static const struct hf_option *foreign_option(struct scope *s, struct hf_span name)
 {
     const bool is_url = hf_span_is(name, "serverUrl") || hf_span_is(name, "httpUrl");
@@ -191,7 +191,7 @@ static const struct hf_option *foreign_option(struct scope *s, struct hf_span na
                : NULL;
 }
 
-/* False if `name` is none of those that are no rows of ours. */
+/* Uses keys of other programs that have no row in our table. False: `name` is none of them. */
 static bool use_foreign_key(struct scope *s, struct hf_span name, struct hf_span value)
 {
     if (!s->server || *s->group)
@@ -262,7 +262,7 @@ static bool read_members(struct parse *p, struct scope *s, struct hf_span object
 
 /* ---- servers ---- */
 
-/* The owned name, or NULL. */
+/* The name, owned by the caller, or NULL. */
 static char *read_name(struct parse *p, struct hf_span raw, const char *list)
 {
     struct hf_err why;
@@ -293,7 +293,7 @@ static bool type_is(struct hf_span type, const char *const *names)
     return false;
 }
 
-/* A server has a command or a url, and what other programs call its type must agree. `object` is
+/* A server has a command or a url, and its `type`, a key of other programs, must agree. `object` is
  * its entry. */
 static void check_kind(const struct scope *s, struct hf_span object)
 {
@@ -355,15 +355,15 @@ static bool read_servers(struct parse *p, const char *list, struct hf_span value
         const bool is_full = p->config->server_count == HF_CONFIG_SERVERS_MAX;
         good &= read_server(p, list, &it);
         if (is_full)
-            break; /* told once */
+            break; /* reported once */
     }
     return good;
 }
 
 /* ---- the file ---- */
 
-/* What people's files stumble over, by what stands where the parser stopped. `file` is the text as
- * it was before its comments were blanked, which moves no place but would change columns. */
+/* Adds a hint for common mistakes, by the text where the parser stopped. `file` is the text before
+ * its comments became spaces: positions are the same, but columns are counted in characters. */
 static bool syntax_error(struct parse *p, const struct hf_json_error *error, struct hf_span file)
 {
     const struct hf_text_place place = hf_text_place(file, error->at);
@@ -381,7 +381,9 @@ static bool syntax_error(struct parse *p, const struct hf_json_error *error, str
     return add_mistake(p, place.line, whole.text);
 }
 
-/* Other top-level keys are other programs' business, but a slip here would lose everything. */
+/* Other top-level keys belong to other programs, but a mistyped "mcpServers" would lose all
+ * servers.
+ */
 static bool check_top_key(struct parse *p, struct hf_json_iter *it, struct hf_span file)
 {
     static const struct hf_span ours[] = { { "mcpServers", 10 }, { "holdfast", 8 } };
@@ -408,7 +410,7 @@ static bool read_file(struct parse *p, struct hf_span file)
     for (struct hf_json_iter it = hf_json_iter(file); hf_json_next(&it);)
         good &= check_top_key(p, &it, file);
 
-    /* First, wherever it stands: the servers begin with its defaults. */
+    /* Read first, wherever it is in the file: it has the defaults of the servers. */
     struct hf_option_variables variables = { p->env, p->env_context, .refuses = true };
     struct scope s = { .where = HF_WHERE_TOP,
                        .group = "",
@@ -425,7 +427,7 @@ static bool read_file(struct parse *p, struct hf_span file)
         list = "servers";
         servers = hf_json_get(file, hf_span_of(list));
     }
-    /* A slip of that very word has been told already. */
+    /* A mistyped "mcpServers" was reported before. */
     if (!servers.p)
         return good && add_mistake(p, 1, "line 1: there is no \"mcpServers\" in the file");
     good &= read_servers(p, list, servers);

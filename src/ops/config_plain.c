@@ -1,7 +1,7 @@
 /* config_plain.c - see config_plain.h. */
 #include "ops/config_plain.h"
 
-/* After the closing quote, or the end of the text; `at` is just after the opening one. */
+/* The position after the closing quote, or the end of the text; `at` is after the opening quote. */
 static size_t string_end(const char *text, size_t length, size_t at)
 {
     for (; at < length; at++) {
@@ -13,7 +13,7 @@ static size_t string_end(const char *text, size_t length, size_t at)
     return length;
 }
 
-/* Where the comment that begins at `at` ends; `at` itself if there is none, or none that ends. */
+/* The end of the comment that begins at `at`; `at` itself if there is none, or if it has no end. */
 static size_t comment_end(const char *text, size_t length, size_t at)
 {
     const struct hf_span rest = { text + at, length - at };
@@ -36,8 +36,8 @@ static void blank(char *text, size_t from, size_t to)
 
 void hf_config_plain(char *text, size_t length)
 {
-    size_t comma = length;                 /* the last thing that stood there, else `length` */
-    char before_comma = '\0', last = '\0'; /* of what is neither space nor comment */
+    size_t comma = length;                 /* position of a comma that was the last token so far */
+    char before_comma = '\0', last = '\0'; /* characters that are neither space nor comment */
     for (size_t at = 0; at < length;) {
         const char c = text[at];
         const size_t end = comment_end(text, length, at);

@@ -1,9 +1,9 @@
 /*
- * config_plain.h - the comments and trailing commas that people have in their files, blanked out.
+ * config_plain.h - replaces comments and trailing commas of a config file with spaces.
  *
- * What is left has the same length and the same lines, so every place in it is a place in the file.
- * Text that is JSON already comes out as it went in. The parser of the wire stays strict: only a
- * config file goes through here.
+ * The result has the same length and the same lines, so every position in it is a position in the
+ * file. Text that is JSON already does not change. Only config files go through here: the parser of
+ * messages stays strict.
  */
 #ifndef HF_OPS_CONFIG_PLAIN_H
 #define HF_OPS_CONFIG_PLAIN_H

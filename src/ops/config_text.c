@@ -26,7 +26,7 @@ unsigned hf_text_control(struct hf_span bytes, size_t at, size_t *ret_length)
     const unsigned char *c = (const unsigned char *)bytes.p + at;
     const size_t length = *c < 0x80 ? 1 : hf_utf8_length((const char *)c, bytes.n - at);
     *ret_length = length ? length : 1;
-    if (length == 0) /* no UTF-8: a terminal may take such a byte for a C1 control */
+    if (length == 0) /* no UTF-8: a terminal may take the byte for a C1 control */
         return *c;
     unsigned code = *c;
     if (length == 2)

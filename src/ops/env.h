@@ -2,8 +2,8 @@
  * env.h - the environment of a server's process: the usual variables, what `inheritEnv` adds, its
  * own `env` over both.
  *
- * HOLDFAST_* of ours never travels, whatever inheritEnv says; a server gets such a variable only
- * if its own `env` names it.
+ * Our own HOLDFAST_* variables are never passed on, whatever inheritEnv says; a server gets such a
+ * variable only if its own `env` names it.
  */
 #ifndef HF_OPS_ENV_H
 #define HF_OPS_ENV_H

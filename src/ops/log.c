@@ -10,11 +10,11 @@
 #include "ops/log_file.h"
 #include "wire/json.h"
 
-/* A sentence and its fields say the same twice, and an escape has six bytes for one. */
+/* Room for a sentence and its fields; an escaped byte takes six. */
 enum { WORDS_MAX = 2048, FIELDS_MAX = 16, LINE_MAX_BYTES = 8 * WORDS_MAX * (2 + FIELDS_MAX) };
 enum { KINDS_MAX = 256, EVENT_MAX = 32, SERVER_MAX = 128, OTHERS_LINES = 1000 };
 
-struct kind { /* of line, in its window */
+struct kind { /* a kind of line (see log.h), in its current window */
     char server[SERVER_MAX], event[EVENT_MAX];
     size_t server_n, event_n;
     enum hf_log_level level;
@@ -25,7 +25,7 @@ struct kind { /* of line, in its window */
 struct hf_log {
     struct hf_stream *out;
     struct hf_log_file *kept; /* NULL: none */
-    char process[32];         /* what a line in it begins with */
+    char process[32];         /* what lines in that file begin with */
     enum hf_log_level level;
     enum hf_log_format format;
     struct hf_buf draft, line;
@@ -33,7 +33,7 @@ struct hf_log {
     bool is_torn; /* only the beginning of the last line could be written */
     struct kind kinds[KINDS_MAX];
     size_t kind_count;
-    struct kind others; /* of whatever comes while each place in the table is in use */
+    struct kind others; /* for all kinds that find the table full */
 };
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
@@ -151,7 +151,7 @@ static void draft_json_line(struct hf_log *log, const struct hf_log_entry *entry
     hf_buf_add_char(out, '}');
 }
 
-/* What JSON lets stand in a string and a terminal obeys. Outside strings there is none of it. */
+/* Escapes the characters that JSON allows in a string but that control a terminal. */
 static void add_json_line(struct hf_log *log, const struct hf_log_entry *entry)
 {
     hf_buf_clear(&log->draft);
@@ -168,16 +168,16 @@ static void add_json_line(struct hf_log *log, const struct hf_log_entry *entry)
 
 static void write_kept(struct hf_log *log)
 {
-    /* A JSON line begins with what stands for the process, in the place of its brace. */
+    /* In JSON, the part for the process replaces the line's opening brace. */
     const size_t brace = log->format == HF_LOG_JSON ? 1 : 0;
     hf_log_file_write(log->kept, hf_span_of(log->process),
                       hf_span_from(hf_buf_span(&log->line), brace));
 }
 
-/* What the reader of the stream missed, in the last line that it gets. */
+/* Adds the number of lines that the reader missed to the line that it gets. */
 static void add_lost(struct hf_log *log)
 {
-    log->line.end -= log->format == HF_LOG_JSON ? 2 : 1; /* what closes the line */
+    log->line.end -= log->format == HF_LOG_JSON ? 2 : 1; /* "}\n" or "\n" */
     if (log->format == HF_LOG_JSON)
         hf_buf_printf(&log->line, ",\"lost\":%" PRIu64 "}\n", log->lost);
     else
@@ -245,8 +245,8 @@ static void tell_held(struct hf_log *log, struct kind *kind)
     kind->held = 0;
 }
 
-/* The kind of an entry. A new one takes the place of the one whose window is oldest, if that is
- * over: were it taken earlier, many kinds in turn would never be a flood. */
+/* The kind of an entry. A new kind replaces the one with the oldest window, if that window has
+ * ended: if it were replaced earlier, many kinds in turn would never count as a flood. */
 static struct kind *find_kind(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms)
 {
     const struct hf_span server = cut(entry->server, SERVER_MAX);
@@ -288,7 +288,7 @@ void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t
         kind->told = 0;
         kind->since_ms = now_ms;
     }
-    /* What is wrong with somebody is not lost among what is well with many. */
+    /* A warning is not held back because of many lines of other kinds. */
     if (kind->told == most && !(is_other && entry->level >= HF_LOG_WARN)) {
         kind->level = kind->held++ && kind->level > entry->level ? kind->level : entry->level;
         return;
@@ -297,7 +297,7 @@ void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t
     print(log, entry);
 }
 
-/* Returns when its window is over if something is held back until then, else 0. */
+/* Returns the end of the kind's window if lines are held back until then, else 0. */
 static uint64_t review_kind(struct hf_log *log, struct kind *kind, uint64_t now_ms)
 {
     const uint64_t due_ms = kind->since_ms + HF_LOG_FLOOD_MS;

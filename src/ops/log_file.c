@@ -55,11 +55,11 @@ void hf_log_file_close(struct hf_log_file *file)
 static void open_again(struct hf_log_file *file)
 {
     if (file->fd >= 0)
-        (void)close(file->fd); /* and with it the lock, if we have it */
+        (void)close(file->fd); /* this also releases our lock */
     file->fd = open_at(file->path);
 }
 
-/* Whether what we write to still stands under its name. */
+/* Whether the path still names the file that we write to. */
 static bool is_current(const struct hf_log_file *file, struct stat *ret_ours)
 {
     struct stat named;
@@ -67,7 +67,7 @@ static bool is_current(const struct hf_log_file *file, struct stat *ret_ours)
            ret_ours->st_ino == named.st_ino && ret_ours->st_dev == named.st_dev;
 }
 
-/* Under the lock the question is asked again: somebody may have just done it. */
+/* Checked again under the lock: another process may have just renamed it. */
 static void rotate(struct hf_log_file *file)
 {
     struct stat ours;
@@ -91,5 +91,5 @@ void hf_log_file_write(struct hf_log_file *file, struct hf_span first, struct hf
     const struct iovec parts[] = { { (void *)(uintptr_t)first.p, first.n },
                                    { (void *)(uintptr_t)second.p, second.n } };
     if (file->fd >= 0 && writev(file->fd, parts, 2) < 0)
-        return; /* a full disk: there is nobody to tell */
+        return; /* a full disk, for example */
 }

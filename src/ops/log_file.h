@@ -1,15 +1,16 @@
 /*
  * log_file.h - a log in a file that stays small, for any number of processes at once.
  *
- * A file that would grow over HF_LOG_FILE_MAX becomes PATH.old, in the place of the one before, and
- * a new one is begun: what is kept is bounded, and the newest of it is the last to go.
+ * A file that would grow over HF_LOG_FILE_MAX is renamed to PATH.old, which replaces the old one,
+ * and a new file is begun: the size is bounded, and the newest lines are kept.
  *
- * 1. A line is one write at the end of the file, so those of several processes never mix.
- * 2. Only one process at a time renames (it has the file locked); the others notice by the file
- * that stands under the name, and nobody waits for anybody.
- * 3. It is never followed by a symbolic link, and only its owner may read it.
+ * 1. A line is one write at the end of the file, so lines of several processes never mix.
+ * 2. Only the process that has locked the file renames it; the others notice that PATH is another
+ *    file now. No process waits for another.
+ * 3. Symbolic links are not followed, and only the owner may read the file.
  *
- * A write may wait for the disk, as any write to a file does. What cannot be written is dropped.
+ * A write may wait for the disk, as any write to a file does. Lines that cannot be written are
+ * dropped.
  */
 #ifndef HF_OPS_LOG_FILE_H
 #define HF_OPS_LOG_FILE_H
@@ -23,7 +24,7 @@ struct hf_log_file;
 
 struct hf_log_file *hf_log_file_open(const char *path, struct hf_err *err);
 void hf_log_file_close(struct hf_log_file *file); /* NULL accepted */
-/* Both parts as one; the line break is in them. */
+/* Writes both parts as one line, which includes the line break. */
 void hf_log_file_write(struct hf_log_file *file, struct hf_span first, struct hf_span second);
 
 #endif

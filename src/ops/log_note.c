@@ -1,8 +1,8 @@
 /*
  * log_note.c - the engine's notes, `event key=value key="some words" more words`, as entries.
  *
- * The one place that knows this form. The sentence is the note as it stands; what comes first in it
- * becomes the event, and the pairs behind that become fields, up to the first word that is none.
+ * The only file that knows this form. The sentence is the whole note; its first word becomes the
+ * event, and the pairs after it become fields, up to the first word that is no pair.
  */
 #include "ops/log.h"
 
@@ -16,7 +16,7 @@ static size_t word_length(struct hf_span text)
     return n;
 }
 
-/* Whatever a peer may have written without quotes, or with quotes of its own, has the rest. */
+/* Fields whose value a peer may have written, with spaces or quotes in it: they take the rest. */
 static bool has_the_rest(struct hf_span key)
 {
     return hf_span_is(key, "data") || hf_span_is(key, "hidden") || hf_span_is(key, "stderr");
@@ -44,7 +44,7 @@ static void set_value(struct hf_log_field *field, struct hf_span words)
     }
 }
 
-/* Takes one pair from the front of `rest`; false if none stands there. */
+/* Cuts one pair from the front of `rest`; false if there is none. */
 static bool take_field(struct hf_span *rest, struct hf_log_field *ret)
 {
     const size_t key = word_length(*rest);

@@ -23,7 +23,7 @@ bool hf_check_url(const char *text, struct hf_err *err)
 {
     struct hf_url url;
     if (!*text)
-        return true; /* said by the server that then has neither command nor url */
+        return true; /* reported as a server that has neither command nor url */
     if (!hf_url_read(hf_span_of(text), &url, err))
         return false;
     return hf_scheme_port(url.scheme) > 0 ||
@@ -55,8 +55,8 @@ bool hf_check_proxy(const char *text, struct hf_err *err)
     return !*text || hf_authority_read(rest, &authority) || hf_fail(err, "%s", allowed);
 }
 
-/* What we say ourselves, or what would break the way in which we say it. `Host` is not among them:
- * behind a tunnel it is the only way to name the server. */
+/* Headers that we set ourselves, or that would break the framing. Not `Host`: behind a tunnel it is
+ * the only way to name the server. */
 static bool is_our_header(const char *name)
 {
     static const char *const ours[] = {
@@ -144,7 +144,7 @@ bool hf_check_network(const char *text, struct hf_err *err)
 
 bool hf_check_token_name(const char *text, struct hf_err *err)
 {
-    bool is_plain = *text && strlen(text) <= TOKEN_NAME_MAX; /* it goes into logs and metrics */
+    bool is_plain = *text && strlen(text) <= TOKEN_NAME_MAX; /* the name is in logs and metrics */
     for (; *text; text++)
         is_plain = is_plain && *text > ' ' && *text <= '~' && !strchr("\"\\", *text);
     return is_plain || hf_fail(err,

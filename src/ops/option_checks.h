@@ -1,8 +1,7 @@
 /*
- * option_checks.h - whether a string may stand in an option, for the rows of the table that say so.
+ * option_checks.h - checks of strings, for the rows of the option table that name them.
  *
- * A sentence in `err` says what is allowed, and never what was found: URLs and headers hold
- * secrets.
+ * `err` says what is allowed, and never quotes the string: URLs and headers hold secrets.
  */
 #ifndef HF_OPS_OPTION_CHECKS_H
 #define HF_OPS_OPTION_CHECKS_H
@@ -15,7 +14,7 @@ bool hf_check_path(const char *text, struct hf_err *err); /* not empty; nothing 
 /* ---- remote servers ---- */
 
 bool hf_check_url(const char *text, struct hf_err *err);
-bool hf_check_proxy(const char *text, struct hf_err *err); /* "" is none */
+bool hf_check_proxy(const char *text, struct hf_err *err); /* "": no proxy */
 bool hf_check_header_name(const char *text, struct hf_err *err);
 bool hf_check_header_value(const char *text, struct hf_err *err);
 

@@ -45,7 +45,7 @@ static size_t pairs_find(const struct hf_option *o, const struct pairs *p, const
     return i;
 }
 
-/* Takes both strings; the value of a key that is there is replaced. */
+/* Takes both strings over; the value of a known key is replaced. */
 static void pairs_put(const struct hf_option *o, struct pairs *p, char *key, char *value)
 {
     const size_t i = pairs_find(o, p, key);
@@ -82,7 +82,7 @@ bool hf_pairs_same(const struct hf_option *o, const void *a_root, const void *b_
     return true;
 }
 
-/* A member's name as an owned string, or NULL after saying why not. */
+/* A member's name, owned by the caller, or NULL after filling `fault`. */
 static char *read_key(struct hf_setting *s, struct hf_span raw, const struct pairs *so_far)
 {
     char shown[HF_SHOWN_MAX];

@@ -1,6 +1,5 @@
 /*
- * option_parts.h - one value on its way into its field, as the files that set options share it.
- * Private to ops/option_*.c.
+ * option_parts.h - what the files that set options share. Private to ops/option_*.c.
  */
 #ifndef HF_OPS_OPTION_PARTS_H
 #define HF_OPS_OPTION_PARTS_H
@@ -24,16 +23,18 @@ static inline const void *hf_option_field_const(const struct hf_option *o, const
     return (const char *)root + o->at;
 }
 
-/* Says what is wrong, and where in the text; false. */
+/* Fills `fault` with what is wrong, and where in the text; returns false. */
 bool hf_setting_refuse(struct hf_setting *s, const char *at, const char *format, ...)
     HF_PRINTF(3, 4);
 bool hf_setting_wrong(struct hf_setting *s, struct hf_span value); /* "found …; allowed is …" */
 
-/* The owned text of a string value, or NULL after saying why not. Values may be secrets, so only
- * their kind is told. A name is taken as it stands; other strings expand and are checked. */
+/* The text of a string value, which the caller owns, or NULL after filling `fault`. Values may be
+ * secrets, so only their JSON type is told. Names are not changed; other strings are expanded and
+ * checked. */
 char *hf_setting_name(struct hf_setting *s, struct hf_span value);
 char *hf_setting_string(struct hf_setting *s, struct hf_span value);
-/* The owned strings of an array, no items of anything else, or NULL after saying why not. */
+/* The strings of an array, which the caller owns (an empty list if the value is no array), or NULL
+ * after filling `fault`. */
 char **hf_setting_strings(struct hf_setting *s, struct hf_span value);
 
 /* ---- option_pairs.c ---- */

@@ -1,4 +1,4 @@
-/* option_tokens.c - the option `tokens`: who may come in by HTTP, by the hash of a bearer token. */
+/* option_tokens.c - the option `tokens`: clients of the HTTP front, by the hash of their token. */
 #include <assert.h>
 #include <stdio.h>
 #include "base/hex.h"
@@ -146,7 +146,7 @@ static bool read_token(struct hf_setting *s, struct hf_span json, struct hf_toke
     return hf_json_get(json, HF_SPAN("hash")).p || hf_setting_refuse(s, json.p, "it has no hash");
 }
 
-/* ---- all of them ---- */
+/* ---- all tokens ---- */
 
 struct tokens {
     struct hf_token_config *items;
@@ -166,7 +166,7 @@ static void tokens_free(struct tokens *tokens)
     *tokens = (struct tokens) { 0 };
 }
 
-/* Against those before the last one. */
+/* Compares the last token with those before it. */
 static bool last_is_unique(struct hf_setting *s, const struct tokens *tokens, struct hf_span json)
 {
     const struct hf_token_config *last = &tokens->items[tokens->count - 1];

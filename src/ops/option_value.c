@@ -21,7 +21,7 @@ static char *const *const_list(const struct hf_option *o, const void *root)
     return *(char **const *)(const void *)((const char *)root + at);
 }
 
-/* ---- saying what is wrong ---- */
+/* ---- refusing ---- */
 
 bool hf_setting_refuse(struct hf_setting *s, const char *at, const char *format, ...)
 {
@@ -102,7 +102,7 @@ static bool set_choice(struct hf_setting *s, struct hf_span value)
     for (unsigned i = 0; hf_json_type(value) == HF_JSON_STRING && o->choices[i]; i++) {
         if (!hf_json_string_is(value, hf_span_of(o->choices[i])))
             continue;
-        if (o->size == sizeof(bool)) /* of two, the second is the `true` one */
+        if (o->size == sizeof(bool)) /* the second of two choices is `true` */
             *(bool *)hf_option_field(o, s->root) = i != 0;
         else
             memcpy(hf_option_field(o, s->root), &i, sizeof i);
@@ -113,8 +113,8 @@ static bool set_choice(struct hf_setting *s, struct hf_span value)
 
 /* ---- strings ---- */
 
-/* Whose fault a string is: of the file or the command line, which are refused, or of one server,
- * which keeps the string and the reason. */
+/* Records a wrong string: the file or the command line is refused, or, if the string belongs to one
+ * server, that server keeps the string and gets a `problem`. */
 static bool blame(struct hf_setting *s, const char *at, const struct hf_err *err)
 {
     char problem[sizeof err->text + 160];
@@ -127,7 +127,7 @@ static bool blame(struct hf_setting *s, const char *at, const struct hf_err *err
     return true;
 }
 
-/* Takes the text of a string and gives it back as its field shall hold it, or NULL. */
+/* Takes the text of a string over and returns it as its field shall hold it, or NULL. */
 static char *finish(struct hf_setting *s, const char *at, char *text)
 {
     struct hf_err err;
@@ -250,7 +250,7 @@ static bool set_inherit(struct hf_setting *s, struct hf_span value)
     const enum hf_json_type type = hf_json_type(value);
     if (type != HF_JSON_TRUE && type != HF_JSON_FALSE && type != HF_JSON_ARRAY)
         return hf_setting_wrong(s, value);
-    char **list = hf_setting_strings(s, value); /* of true and false: no items */
+    char **list = hf_setting_strings(s, value); /* true and false: an empty list */
     if (!list)
         return false;
     const unsigned inherit = type == HF_JSON_TRUE ? HF_INHERIT_ALL : HF_INHERIT_LISTED;
@@ -325,7 +325,7 @@ bool hf_option_json_of_text(const struct hf_option *o, const char *text, struct 
         return json_of_pair(o, text, ret_json, err);
     if (is_array)
         hf_buf_add_char(ret_json, '[');
-    /* What is no JSON becomes a string: a choice is one, a number will complain about it. */
+    /* Text that is no JSON becomes a string: choices are strings, and numbers refuse it later. */
     if (!is_text && hf_json_check(span, 1, &ignored))
         hf_buf_add(ret_json, span);
     else
@@ -337,7 +337,7 @@ bool hf_option_json_of_text(const struct hf_option *o, const char *text, struct 
 
 /* ---- from field to field ---- */
 
-/* INHERIT is a plain field with a list beside it, so it takes both ways below. */
+/* INHERIT is a plain field with a list beside it, so both cases below apply to it. */
 static bool has_list(const struct hf_option *o)
 {
     return o->type == HF_OPTION_LIST || o->type == HF_OPTION_INHERIT;
@@ -345,7 +345,7 @@ static bool has_list(const struct hf_option *o)
 
 void hf_option_copy(const struct hf_option *o, void *to_root, const void *from_root)
 {
-    assert(o->type != HF_OPTION_TOKENS); /* of the whole process: never copied */
+    assert(o->type != HF_OPTION_TOKENS); /* an option of the process is never copied */
     hf_option_clear(o, to_root);
     if (o->type == HF_OPTION_PAIRS) {
         hf_pairs_copy(o, to_root, from_root);

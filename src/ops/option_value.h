@@ -6,7 +6,7 @@
  * is a valid empty value, so a fresh struct may be filled row by row.
  *
  * 1. A value that is refused leaves the field as it was.
- * 2. Setting replaces, except PAIRS: there members are joined, and the new one of a name wins.
+ * 2. Setting replaces the old value; in PAIRS only members of the same name are replaced.
  */
 #ifndef HF_OPS_OPTION_VALUE_H
 #define HF_OPS_OPTION_VALUE_H
@@ -17,9 +17,9 @@
 
 enum { HF_OPTION_ITEMS_MAX = 1000, HF_OPTION_STRING_MAX = 128 * 1024 - 1 };
 
-/* Variables for options that expand. The first string of a server that cannot expand, or is wrong
- * once it did, leaves a sentence in `problem` (owned by the caller): it is the server's, not the
- * file's. Where there is no server it `refuses` the file. */
+/* Variables for options that expand. If a string of a server cannot be expanded, or is wrong
+ * afterwards, the first such mistake is written to `problem` (owned by the caller): it concerns the
+ * server, not the file. Outside a server, with `refuses`, it refuses the file. */
 struct hf_option_variables {
     hf_getenv env;
     void *env_context;
@@ -44,11 +44,11 @@ void hf_option_set_initial(const struct hf_option *option, void *root);
 HF_MUST_CHECK bool hf_option_json_of_text(const struct hf_option *option, const char *text,
                                           struct hf_buf *ret_json, struct hf_err *err);
 
-/* Where the name of a NAME=VALUE of the command line ends; headers are also NAME: VALUE. NULL if it
- * does not. */
+/* The end of the name in NAME=VALUE on the command line; headers may also be NAME: VALUE. NULL: the
+ * text has no such form. */
 const char *hf_option_cut(const struct hf_option *option, const char *text);
 
-/* "an array", "null": what a person would say was found. */
+/* The type of a JSON value in words: "an array", "null". */
 const char *hf_option_kind_of(struct hf_span json);
 
 void hf_option_copy(const struct hf_option *option, void *to_root, const void *from_root);

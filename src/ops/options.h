@@ -1,8 +1,8 @@
 /*
- * options.h - every key of ours in one table: where it may stand, its type, bounds, default, help.
+ * options.h - all option keys in one table: where each may be set, type, bounds, default, help.
  *
  * The file parser, the command line, --help and docs/OPTIONS.md are all made from these rows, so
- * they cannot disagree. The table knows where a value lives; ops/option_value.c moves values.
+ * they cannot disagree. The table knows the field of each value; ops/option_value.c sets it.
  *
  * 1. A row's `at` is an offset in struct hf_config if it is HF_WHERE_TOP, else in
  *    struct hf_server_config.
@@ -43,7 +43,7 @@ enum hf_option_type {
 /* bits */
 enum hf_option_flags {
     HF_OPTION_EXPANDS = 1,  /* ${VAR} in its strings */
-    HF_OPTION_RESTARTS = 2, /* a change of it needs a new process or connection */
+    HF_OPTION_RESTARTS = 2, /* a change needs a new process or connection */
     HF_OPTION_UNIQUE = 4,   /* PAIRS: no two keys with one value */
     HF_OPTION_CASELESS = 8, /* PAIRS: keys that differ in case only are one */
     HF_OPTION_LOWER = 16,   /* strings are kept in lower case */
@@ -65,13 +65,13 @@ struct hf_option {
     size_t at, also_at, size; /* of the field */
     int64_t min, max;         /* numbers */
     const char *const *choices;
-    /* Whether a string may stand there; PAIRS: `check` for values, `check_name` for keys. */
+    /* Whether a string is allowed; PAIRS: `check` for values, `check_name` for keys. */
     bool (*check)(const char *text, struct hf_err *err);
     bool (*check_name)(const char *text, struct hf_err *err);
     const char *initial; /* the default as JSON; NULL: not set */
     const char *unit;    /* "ms", "bytes", "glob": what help shows for the value */
-    unsigned commands;   /* those that have it; 0: all of them */
-    unsigned common;     /* those whose --help shows it at once */
+    unsigned commands;   /* commands that have the option; 0: all */
+    unsigned common;     /* commands whose --help shows it without `all` */
     const char *help;
 };
 
@@ -81,7 +81,7 @@ const struct hf_option *hf_options(size_t *ret_count);
 
 /* The row of a key in one place. `group` is "" or the object around the key. */
 const struct hf_option *hf_option_find(unsigned where, const char *group, struct hf_span name);
-/* The row of a command line option, without its dashes in front. */
+/* The row of a command line option, which is given without its leading dashes. */
 const struct hf_option *hf_option_find_kebab(const char *option);
 /* "reconnect" if that names an object of options in that place (at the top also "defaults"), else
  * NULL. */
@@ -89,10 +89,10 @@ const char *hf_option_group(unsigned where, struct hf_span name);
 /* The bit of a command; 0 if it takes no options. */
 unsigned hf_option_command(const char *name);
 bool hf_option_is_of(const struct hf_option *option, unsigned command);
-/* Keys of coming versions: said so instead of "no such key". */
+/* Keys of coming versions, which get their own message instead of "no such key". */
 bool hf_option_comes_later(unsigned where, struct hf_span name);
 
-/* The nearest key (or kebab option) that may stand there, or NULL. */
+/* The closest key (or kebab option) that may be set there, or NULL. */
 const char *hf_option_nearest(unsigned where, const char *group, struct hf_span name);
 bool hf_option_nearest_kebab(const char *option, char ret_kebab[HF_OPTION_KEBAB_MAX]);
 
@@ -102,8 +102,8 @@ void hf_option_allowed(const struct hf_option *option, struct hf_buf *out);
 
 /* ---- options_text.c ---- */
 
-/* The aligned section of a command's --help: what is common, or all of it. Returns how many options
- * were left out. */
+/* The aligned options of a command's --help, the common ones or all. Returns how many were left
+ * out. */
 size_t hf_options_help(struct hf_buf *out, unsigned command, bool all);
 void hf_options_markdown(struct hf_buf *out); /* docs/OPTIONS.md */
 

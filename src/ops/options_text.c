@@ -4,7 +4,7 @@
 
 enum { HELP_COLUMN = 40 };
 
-/* What stands for the value on the command line: "<ms>", "eager|lazy". */
+/* The placeholder of the value on the command line: "<ms>", "eager|lazy". */
 static void add_value_word(struct hf_buf *out, const struct hf_option *o)
 {
     if (o->type == HF_OPTION_BOOL)
@@ -17,7 +17,7 @@ static void add_value_word(struct hf_buf *out, const struct hf_option *o)
         hf_buf_printf(out, "%s%s", i ? "|" : "", o->choices[i]);
 }
 
-/* Defaults that say nothing ("not given", "none") are left out. */
+/* Empty defaults are left out. */
 static bool tells_default(const struct hf_option *o)
 {
     return o->initial && strcmp(o->initial, "[]") != 0 && strcmp(o->initial, "{}") != 0;
@@ -152,14 +152,14 @@ static const char intro[] =
     " is no `mcpServers`). Keys of\n"
     "other programs are used if they mean something here (`type`, `serverUrl`, `enabled`), else"
     " ignored with a warning; a key\n"
-    "that looks like a slip of one of ours refuses the file. Comments (`//` and `/* */`) and a "
+    "that looks like a mistyped key of ours refuses the file. Comments (`//` and `/* */`) and a "
     "comma"
-    " behind the last item are allowed.\n"
-    "`holdfast check FILE` tells everything that is wrong with a file, with lines and what to do.\n"
+    " after the last item are allowed.\n"
+    "`holdfast check FILE` reports every mistake in a file, with its line and what to do.\n"
     "\n"
-    "- What counts, the strongest first: the command line, the server's own entry,"
+    "- Which value is used, the strongest first: the command line, the server's own entry,"
     " `holdfast.defaults`, the default below.\n"
-    "- A list (`allow`) of a stronger place replaces the weaker one; an object (`env`, `rename`,"
+    "- A list (`allow`) replaces that of a weaker source; an object (`env`, `rename`,"
     " `reconnect`) is joined with it,\n"
     "  member by member.\n"
     "- On the command line every option takes a value: `--overlap false`, `--start lazy`. Options"
@@ -179,8 +179,8 @@ static const char intro[] =
     " `${NAME:-text}` by `text` if it\n"
     "is unset or empty; `${env:NAME}` is the same as `${NAME}`. A variable that is missing keeps"
     " that one server from starting;\n"
-    "outside a server it refuses the file. The same goes for what only another program can know"
-    " (`${input:…}` and\n"
+    "outside a server it refuses the file. The same goes for references that only another program"
+    " can resolve (`${input:…}` and\n"
     "`${workspaceFolder}` of VS Code), with a sentence that says what to write. For a literal `${`"
     " write `$${`; a `$` elsewhere is\n"
     "only itself.\n"
@@ -189,7 +189,7 @@ static const char intro[] =
     "\n"
     "A server has a `command` or a `url`. Options marked **(restart)** start a new process, or"
     " connect anew, when they change on a\n"
-    "reload; the others are taken over.\n"
+    "reload; the others change while the server runs.\n"
     "\n";
 
 static const char defaults_intro[] =
@@ -208,22 +208,22 @@ static const char outro[] =
     "\n"
     "`HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TZ`, `USER`, `XDG_*`,"
     " what `inheritEnv` adds, and\n"
-    "its `env`, which beats them. `holdfast run` passes everything on. Our own `HOLDFAST_*` never"
-    " travels; a server gets such\n"
-    "a variable only by its `env`.\n"
+    "its `env`, which beats them. `holdfast run` passes everything on. Our own `HOLDFAST_*`"
+    " variables are never passed on; a\n"
+    "server gets such a variable only by its `env`.\n"
     "\n"
     "## Logs and the state directory\n"
     "\n"
     "- Logs go to stderr: sentences, or with `\"log\": { \"format\": \"json\" }` one object a line"
     " with `time`, `level`, `event`,\n"
-    "  `server`, `generation`, what else belongs to the event, and `message`. Of one kind of line"
+    "  `server`, `generation`, other fields of the event, and `message`. Of one kind of line"
     " (same server, same event) a hundred\n"
-    "  pass in ten seconds and the rest is summed up; at level `debug` all pass.\n"
+    "  are written in ten seconds and the rest is summed up; at level `debug` all are written.\n"
     "- `run`, `bridge` and `stdio` keep their log in a file too, at least from level `info` on,"
-    " because many clients show their\n"
-    "  servers' stderr to nobody: `run-NAME.log`, `bridge-NAME.log` or `stdio.log` in the state"
-    " directory. A file over 1 MB becomes\n"
-    "  `….log.old`, in the place of the one before. Several processes may share one: each line"
+    " because many clients do not show\n"
+    "  the stderr of servers: `run-NAME.log`, `bridge-NAME.log` or `stdio.log` in the state"
+    " directory. A file over 1 MB is renamed\n"
+    "  to `….log.old`, which replaces the old one. Several processes may share a file: each line"
     " begins with the process.\n"
     "- The state directory is `--state-dir` or `stateDir`, else `$HOLDFAST_STATE_DIR`, else"
     " `$XDG_STATE_HOME/holdfast`, else\n"
@@ -236,28 +236,30 @@ static const char outro[] =
     " `type` that other programs write\n"
     "  beside it must agree: `http` and its spellings, or `sse`, which means `\"transport\":"
     " \"sse\"`.\n"
-    "- `headers` go out with every request to that server and to no other; what a client sends us"
-    " never does. A header that\n"
+    "- `headers` go out with every request to that server and to no other; headers of clients are"
+    " never passed on. A header that\n"
     "  holdfast sets itself is refused: `Accept`, `Accept-Encoding`, `Connection`,"
     " `Content-Length`, `Content-Type`, `Expect`,\n"
     "  `Keep-Alive`, `Last-Event-ID`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`, `Mcp-Session-Id`,"
     " `MCP-Protocol-Version`,\n"
     "  `Proxy-Connection`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`. `Host` may be set: a"
     " server behind a tunnel needs it.\n"
-    "- A redirect (307, 308) of the greeting is followed on the same host, and what follows goes"
-    " where it leads. Another host is not\n"
-    "  told anything: set `url` to it.\n"
+    "- A redirect (307, 308) of the first request is followed on the same host, and later requests"
+    " go to its target. A redirect to\n"
+    "  another host is not followed: set `url` to that host.\n"
     "- `ca` is a PEM file that replaces the system's list of authorities.\n"
     "- `proxy` is `http://`, `https://`, `socks4://`, `socks4a://`, `socks5://` or `socks5h://`."
     " Not given, it follows the\n"
     "  environment as curl does: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.\n"
     "- `keepAliveMs` should be shorter than the server's own limit for idle connections (5 s is"
-    " common): a request that meets\n"
-    "  the closing of its connection may have an unknown outcome.\n"
-    "- `refusedStatus` is your word for it that a gateway answers so only when the server never"
-    " got the call. Calls answered with\n"
-    "  such a status are sent again.\n"
-    "\n"
+    " common): a request that is sent\n"
+    "  while the server closes its connection may have an unknown outcome.\n"
+    "- `refusedStatus` is your assurance that a gateway answers with these statuses only when the"
+    " server never got the call.\n"
+    "  Calls answered with such a status are sent again.\n"
+    "\n";
+
+static const char serve_outro[] =
     "## Who may use `holdfast serve`\n"
     "\n"
     "```json\n"
@@ -272,15 +274,17 @@ static const char outro[] =
     "- `servers` are globs over the names of servers (default `[\"*\"]`). `allow` (default"
     " `[\"*\"]`) and `deny` (default `[]`) are\n"
     "  globs over `server__tool`, with the server's own name of the tool; deny beats allow.\n"
-    "- `errorsAs` (`\"result\"` or `\"error\"`): how its clients are told that a tool call failed,"
-    " whatever the servers say.\n"
-    "- Without tokens everybody who reaches the address may use it, so only addresses of this"
-    " machine are listened on: 127.0.0.0/8,\n"
+    "- `errorsAs` (`\"result\"` or `\"error\"`): the form in which a failed tool call of its "
+    "clients"
+    " is answered; beats that of the\n"
+    "  servers.\n"
+    "- Without tokens every client that reaches the address may use it, so only addresses of this"
+    " machine are allowed: 127.0.0.0/8,\n"
     "  `[::1]`, `unix:PATH`.\n"
     "- A request must name us in `Host`: `localhost`, `127.0.0.1`, `[::1]` or the address of"
     " `listen`, with our port; or one of\n"
     "  `hosts`, as `name` (without a port, or with ours), as `name:port`, or as a glob. On a unix"
-    " socket any will do.\n"
+    " socket any `Host` is accepted.\n"
     "- A request of a web page must come from such a host too, or from one of `origins` (`\"*\"`:"
     " from any).\n"
     "\n"
@@ -299,4 +303,5 @@ void hf_options_markdown(struct hf_buf *out)
     hf_buf_add_str(out, top_intro);
     markdown_table(out, HF_WHERE_TOP, 0);
     hf_buf_add_str(out, outro);
+    hf_buf_add_str(out, serve_outro);
 }

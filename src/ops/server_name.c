@@ -11,7 +11,7 @@ static struct hf_span last_part(struct hf_span path)
     return after < path.n ? hf_span_from(path, after) : path;
 }
 
-/* Up to the first of these bytes behind `from`. */
+/* The text up to the first of `bytes` at or after `from`. */
 static struct hf_span cut_at(struct hf_span text, size_t from, const char *bytes)
 {
     for (size_t i = from; i < text.n; i++)
@@ -28,7 +28,7 @@ static bool is_among(struct hf_span word, const char *const *words)
     return false;
 }
 
-/* ---- what the argument of a launcher says ---- */
+/* ---- names in the arguments of a launcher ---- */
 
 /* "@scope/server-foo@1.2" and "github:user/server-foo#main" are a server-foo. */
 static struct hf_span name_of_package(struct hf_span word)
@@ -53,7 +53,7 @@ static struct hf_span name_of_image(struct hf_span word)
     return cut_at(last_part(cut_at(word, 1, "@")), 1, ":");
 }
 
-/* Files and folders that are called so everywhere, and say nothing. */
+/* Names of files and folders that many servers have, such as build or index. */
 static bool says_nothing(struct hf_span word)
 {
     static const char *const words[] = { "index", "main", "server", "app",   "cli", "run",
@@ -63,7 +63,7 @@ static bool says_nothing(struct hf_span word)
     return is_among(word, words);
 }
 
-/* "path/weather/build/index.js" is a weather: the last part that says something, without its
+/* "path/weather/build/index.js" is a weather: the last part that is not such a name, without its
  * extension; else the file itself. */
 static struct hf_span name_of_script(struct hf_span path)
 {
@@ -100,14 +100,14 @@ static struct hf_span name_of_module(struct hf_span word)
 struct launcher {
     const char *program, *verb; /* "docker", "run"; verb NULL: none is needed */
     const char *const *valued;  /* options whose value is a word of its own */
-    const char *const *flags;   /* else: those that have none, and all others have one */
-    const char *const *naming;  /* options whose value is what is looked for */
+    const char *const *flags;   /* if not NULL: options without a value; all others have one */
+    const char *const *naming;  /* options whose value gives the name */
     struct hf_span (*name)(struct hf_span word);
     struct hf_span (*name_of_naming)(struct hf_span word); /* NULL: as `name` */
 };
 
 static const char *const no_options[] = { NULL };
-/* The program stands in the command line itself, and has no name. */
+/* The program's text is in the command line itself, and has no name. */
 static const char *const code[] = { "-c", "-e", "--eval", "-p", "--print", NULL };
 static const char *const npx_valued[] = { "-c", "--call", "-w", "--workspace", NULL };
 static const char *const npx_naming[] = { "-p", "--package", NULL };
@@ -176,7 +176,7 @@ static bool takes_value(const struct launcher *l, struct hf_span option)
     return l->flags ? !is_among(option, l->flags) : is_among(option, l->valued);
 }
 
-/* What `words`, behind the launcher and its verb, name; an empty span if they name nothing. */
+/* The name in `words`, which follow the launcher and its verb; empty if there is none. */
 static struct hf_span name_by(const struct launcher *l, char *const *words)
 {
     struct hf_span (*naming)(struct hf_span) = l->name_of_naming ? l->name_of_naming : l->name;
@@ -200,7 +200,7 @@ static struct hf_span name_by(const struct launcher *l, char *const *words)
     return (struct hf_span) { NULL, 0 };
 }
 
-/* "env A=1 -u B npx …" runs what stands behind it. */
+/* "env A=1 -u B npx …" runs the program after its own arguments. */
 static char *const *behind_env(char *const *argv)
 {
     char *const *rest = argv + 1;

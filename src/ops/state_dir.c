@@ -27,7 +27,7 @@ bool hf_state_dir_find(const char *given, hf_getenv env, void *env_context,
         return put(ret_path, given, "", err);
     if (ours && *ours)
         return put(ret_path, ours, "", err);
-    if (state && *state == '/') /* the specification wants others ignored */
+    if (state && *state == '/') /* the XDG specification: relative paths are ignored */
         return put(ret_path, state, "/holdfast", err);
     if (home && *home)
         return put(ret_path, home, "/.local/state/holdfast", err);

@@ -133,8 +133,8 @@ test('serve_says_which_servers_are_down_and_why', async (t) => {
   await until(() => /unset: .*\n/.test(gateway.stdout), () => `all it has to say: ${gateway.stdout}`);
   const [, said] = gateway.stdout.split('\nnot connected:\n');
   assert.equal(said.split('\n').length, 4, said);
-  assert.match(said, /^ {2}gone: (given up|down, and tried again): there is no file "\/no\/such\/thing"/m);
-  assert.match(said, /^ {2}dies: down, and tried again: (exited with status 3|closed its stdout); its last words: no key\\x1b\[2J$/m);
+  assert.match(said, /^ {2}gone: (given up|down, retrying): there is no file "\/no\/such\/thing"/m);
+  assert.match(said, /^ {2}dies: down, retrying: (exited with status 3|closed its stdout); its last line on stderr: no key\\x1b\[2J$/m);
   assert.match(said, /^ {2}unset: given up: .*NOT_SET/m);
   await gateway.finish();
 });
