@@ -139,12 +139,12 @@ HF_API struct hf_client *hf_client_open(struct hf *hf, const char *server, hf_on
 HF_API void hf_client_send(struct hf_client *client, const char *message, size_t length);
 HF_API void hf_client_close(struct hf_client *client);
 
-/* One client that sends and reads lines on two descriptors. When it has gone, holdfast stops. If the
- * very first start of its one `server` fails for good (no such command, cwd or URL) and nothing is
- * known of that server, the client is told so in every answer, the log too, and holdfast stops. */
+/* One client that sends and reads lines on two descriptors. When it has gone, holdfast stops. If
+ * the very first start of its one `server` fails for good (no such command, cwd or URL) and nothing
+ * is known of that server, every answer and the log say so, and holdfast stops. */
 HF_API bool hf_serve_stdio(struct hf *hf, const char *server, int in_fd, int out_fd,
                            char error[HF_ERROR_SIZE]);
-/* Whether that happened. */
+/* Whether holdfast stopped because of such a start. */
 HF_API bool hf_has_failed(const struct hf *hf);
 
 /* Serves clients of Streamable HTTP at /mcp and /mcp/NAME, and of HTTP+SSE at /sse and /sse/NAME.
