@@ -10,6 +10,9 @@
 
 #include "base/span.h"
 
+/* For those who compare one URI with each of many templates: a longer one is taken to match none.
+ * RFC 9110 asks everybody to take URIs of 8,000 bytes. */
+enum { HF_TEMPLATE_URI_MAX = 8192 };
 bool hf_uri_template_matches(struct hf_span uri_template, struct hf_span uri);
 
 #endif

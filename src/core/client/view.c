@@ -17,9 +17,6 @@
 #include "base/uri_template.h"
 
 enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
-/* Each template is compared with the URI, and there may be 100,000 templates, so a longer URI is
- * taken to match none. RFC 9110 asks everybody to take URIs of 8,000 bytes. */
-enum { TEMPLATE_URI_MAX = 8192 };
 
 struct entry {
     struct hf_map_node in_map;
@@ -198,7 +195,8 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     if (!hf_json_unescape(item->name, &own))
         hf_buf_clear(&own);
     const struct hf_span plain = hf_buf_span(&own);
-    if (has_names(part) && !is_allowed(session, server, plain))
+    if (has_names(part) ? !is_allowed(session, server, plain)
+                        : !hf_policy_allows_resource(session->policy, server, item))
         goto out;
     const size_t at = hf_buf_len(&view->names);
     if (has_names(part))
@@ -503,7 +501,7 @@ struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_
     const struct hf_view *view = newest(session, HF_PART_TEMPLATES);
     struct hf_buf uri = hf_draft();
     struct hf_server *server = NULL;
-    if (raw_uri.n <= TEMPLATE_URI_MAX && hf_json_unescape(raw_uri, &uri))
+    if (raw_uri.n <= HF_TEMPLATE_URI_MAX && hf_json_unescape(raw_uri, &uri))
         for (size_t i = 0; !server && i < view->count; i++)
             if (hf_uri_template_matches(view->entries[i].name, hf_buf_span(&uri)))
                 server = server_of(&view->entries[i]);

@@ -55,7 +55,8 @@ static bool moves_on(struct hf_call *call, const struct hf_msg *msg)
     if (call->method->id != HF_METHOD_RESOURCES_READ || !call->is_guess || has_asked ||
         !says_not_found(call, msg))
         return false;
-    struct hf_server *next = hf_request_next_with_resources(call->session, call->slot->server);
+    struct hf_server *next =
+        hf_request_next_with_resources(call->session, call->slot->server, call->uri);
     struct hf_slot *slot = next ? hf_slot_for(next, call->session) : NULL;
     if (slot)
         hf_call_move(call, slot);

@@ -9,9 +9,11 @@
 #include "core/call/queue.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
+#include "core/catalog/part.h"
 #include "core/client/held.h"
 #include "core/client/log_level.h"
 #include "core/client/modern.h"
+#include "core/client/policy.h"
 #include "core/client/session.h"
 #include "core/client/tasks.h"
 #include "core/client/view.h"
@@ -132,7 +134,7 @@ static void take_named(const struct hf_incoming *in, enum hf_part_id part, struc
 
 /* The next server, in config order, that may have a resource that no server lists. */
 struct hf_server *hf_request_next_with_resources(struct hf_session *session,
-                                                 struct hf_server *after)
+                                                 struct hf_server *after, struct hf_span uri)
 {
     struct hf_engine *engine = session->engine;
     for (struct hf_server *server = hf_engine_next_server(engine, after); server;
@@ -142,10 +144,48 @@ struct hf_server *hf_request_next_with_resources(struct hf_session *session,
                 ? hf_json_path(hf_span_of(server->greeting), 2,
                                (struct hf_span[]) { HF_SPAN("capabilities"), HF_SPAN("resources") })
                 : (struct hf_span) { NULL, 0 };
-        if (server->is_published && resources.p && hf_session_uses(session, server))
+        if (server->is_published && resources.p && hf_session_uses(session, server) &&
+            hf_policy_allows_uri(session->policy, server, uri))
             return server;
     }
     return NULL;
+}
+
+/* A server whose resource of this URI the client may not use, although it may use the server; or
+ * NULL. */
+static struct hf_server *denied_by(struct hf_session *session, struct hf_span uri)
+{
+    struct hf_server *server, *denied = NULL;
+    if (!session->policy)
+        return NULL;
+    HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
+        if (!hf_session_uses(session, server) || !server->parts[HF_PART_RESOURCES] ||
+            hf_policy_allows_uri(session->policy, server, uri))
+            continue;
+        denied = server;
+        if (hf_part_find(server->parts[HF_PART_RESOURCES], uri))
+            return server;
+    }
+    return hf_request_next_with_resources(session, NULL, uri) ? NULL : denied;
+}
+
+/* Which server the URI is for; `is_denied`: the client may not use it. */
+static struct hf_target target_of(struct hf_session *session, struct hf_span uri)
+{
+    struct hf_target target = { .server = session->only };
+    if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
+        target.server = hf_view_template_server(session, uri);
+    if (target.server) {
+        target.is_denied = !hf_policy_allows_uri(session->policy, target.server, uri);
+    } else {
+        target.server = denied_by(session, uri);
+        target.is_denied = target.server != NULL;
+        target.is_guess = true;
+    }
+    if (!target.server)
+        target.server = hf_request_next_with_resources(session, NULL, uri);
+    target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
+    return target;
 }
 
 /* Refuses a request that would make us remember too much of its client; true: it was refused. */
@@ -166,19 +206,14 @@ static void take_uri(const struct hf_incoming *in, struct hf_span uri)
 {
     struct hf_session *session = in->session;
     const enum hf_method_id method = in->method->id;
-    struct hf_target target = { .server = session->only };
     if (hf_json_type(uri) != HF_JSON_STRING) {
         hf_reply_error(in, -32602, "%s needs a string \"uri\" in its params", in->method->name);
         return;
     }
-    if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
-        target.server = hf_view_template_server(session, uri);
-    if (!target.server) {
-        target.server = hf_request_next_with_resources(session, NULL);
-        target.is_guess = true;
-    }
-    target.own_name = (struct hf_span) { NULL, 0 }; /* a uri is the same on both sides */
-    if (!target.server) {
+    const struct hf_target target = target_of(session, uri);
+    if (target.is_denied) {
+        refuse_denied(in, target.server);
+    } else if (!target.server) {
         hf_reply_error(in, in->is_modern ? -32602 : -32002,
                        "Resource not found: no server has resources");
     } else if (method == HF_METHOD_SUBSCRIBE &&

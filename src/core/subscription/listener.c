@@ -5,6 +5,7 @@
 #include "core/call/answer.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
+#include "core/client/policy.h"
 #include "core/client/modern.h"
 #include "core/client/view.h"
 #include "core/outbox.h"
@@ -100,9 +101,11 @@ static bool has_updates(const struct hf_server *server)
 static struct hf_server *server_of(struct hf_session *session, struct hf_span uri)
 {
     struct hf_target target = { .server = session->only };
-    if (target.server || hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
-        return target.server;
-    return hf_view_template_server(session, uri);
+    if (!target.server && !hf_view_resolve(session, HF_PART_RESOURCES, uri, &target))
+        target.server = hf_view_template_server(session, uri);
+    const bool is_allowed =
+        target.server && hf_policy_allows_uri(session->policy, target.server, uri);
+    return is_allowed ? target.server : NULL;
 }
 
 static size_t weight(struct hf_span id)

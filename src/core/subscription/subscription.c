@@ -4,6 +4,7 @@
 #include "core/call/party.h"
 #include "core/call/remember.h"
 #include "core/call/send.h"
+#include "core/client/policy.h"
 #include "core/client/session.h"
 #include "core/server/server.h"
 #include "core/state/call.h"
@@ -340,6 +341,12 @@ static void send_once(struct hf_session *session, const struct update *update)
     hf_session_send(session, 0, update->untagged);
 }
 
+/* A subscription covers what lies below its URI, of which a token may forbid some. */
+static bool may_hear(const struct hf_session *session, const struct update *update)
+{
+    return hf_policy_allows_uri(session->policy, update->runtime->server, hf_span_of(update->uri));
+}
+
 /* A listener is told once of an update that several of its URIs cover. */
 static void send_tagged(const struct hf_subscription *sub, const struct update *update)
 {
@@ -362,7 +369,8 @@ static void pass_at(const struct hf_server *at, uint64_t hash, size_t length,
     HF_MAP_EACH(sub, &engine->subscriptions_by_uri, hash, struct hf_subscription, by_uri)
     {
         if (sub->server != at || length_of(sub->uri) != length ||
-            memcmp(sub->uri, update->uri, length) != 0 || !is_of(sub->session, update->runtime))
+            memcmp(sub->uri, update->uri, length) != 0 || !is_of(sub->session, update->runtime) ||
+            !may_hear(sub->session, update))
             continue;
         if (sub->listener)
             send_tagged(sub, update);
@@ -408,7 +416,7 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
     /* A legacy server that runs for one client alone, which came to this server's endpoint: the
      * client gets every update, subscribed or not. */
     struct hf_session *owner = runtime->slot->owner;
-    if (owner && owner->only == server && !runtime->is_modern)
+    if (owner && owner->only == server && !runtime->is_modern && may_hear(owner, &update))
         send_once(owner, &update);
     pass(&update);
     hf_free(uri);
