@@ -21,7 +21,7 @@ const pasted = (gateway) => JSON.parse(gateway.stdout.slice(gateway.stdout.index
 test('serve_says_where_it_listens_which_endpoints_there_are_and_what_to_paste', async (t) => {
   const odd = new Server(scratch(), 'odd');
   const gateway = await serve(t, { servers: { pay: {}, 'a b/ü': { command: odd.command, args: odd.args } } });
-  await until(() => gateway.stdout.includes('in that have it.'), 'all it has to say');
+  await until(() => gateway.stdout.includes('clients with that token are admitted.'), 'all it has to say');
   const lines = gateway.stdout.split('\n');
   assert.equal(lines[0], `listening on ${gateway.origin}`);
   assert.equal(lines[1], `  ${gateway.origin}/mcp          all servers`);
@@ -70,7 +70,7 @@ test('serve_listens_on_a_socket_file_that_only_its_owner_may_open', async (t) =>
   const dir = scratch();
   const socket = path.relative(process.cwd(), path.join(dir, 's')).length < 100 ? path.join(dir, 's') : `/tmp/hf-${process.pid}`;
   const gateway = new Gateway(t, { dir, listen: `unix:${socket}`, servers: { pay: {} } });
-  await until(() => gateway.stdout.includes('in that have it.') || gateway.exit, () => `it to listen: ${gateway.stderr}`);
+  await until(() => gateway.stdout.includes('clients with that token are admitted.') || gateway.exit, () => `it to listen: ${gateway.stderr}`);
   assert.match(gateway.stdout, new RegExp(`^listening on unix:${socket}\n  http://localhost/mcp          all servers\n`));
   assert.match(gateway.stdout, /Every process that may open the socket may use these servers/);
   assert.equal(fs.statSync(socket).mode & 0o077, 0);
@@ -106,7 +106,7 @@ test('serve_never_admits_everybody_when_a_new_file_has_lost_its_tokens', async (
   const client = await gateway.join('/mcp', { token: ci.text });
   writeConfig(gateway.dir, { servers: { pay: {} } });
   gateway.child.kill('SIGHUP');
-  await gateway.waitForStderr(/there are no tokens/);
+  await gateway.waitForStderr(/the new file has no tokens/);
   const stranger = gateway.client('/mcp');
   const trip = stranger.request('initialize', {}).trip;
   await trip.ended;
