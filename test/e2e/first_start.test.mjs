@@ -81,6 +81,14 @@ test('a_modern_client_is_told_in_the_answer_to_its_discovery', async () => {
   assert.match(answer.error.message, /there is no command 'no-such-command' on PATH/);
 });
 
+test('a_client_that_falls_back_from_discovery_to_initialize_is_told_in_both_answers', async (t) => { // as Claude Code does
+  const hf = run(t, { command: ['no-such-command'] });
+  for (const [method, params] of [['server/discover', META], ['initialize', INITIALIZE.params]]) {
+    assert.match((await hf.request(method, params)).error.message, /there is no command 'no-such-command' on PATH/);
+  }
+  assert.deepEqual(await hf.exited, { code: 1, signal: null });
+});
+
 test('who_asks_nothing_and_who_has_only_notifications_gets_the_line_and_1', async () => {
   for (const input of ['', line({ method: 'notifications/initialized' }), '\n']) {
     const done = await command(['run', '--', 'no-such-command'], { input });
