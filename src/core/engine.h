@@ -18,6 +18,7 @@
 #include "core/machine/evidence.h"
 #include "core/machine/runtime.h"
 #include "core/machine/seal.h"
+#include "core/note.h"
 #include "core/settings.h"
 #include "core/machine/slot.h"
 #include "core/machine/start.h"
@@ -76,15 +77,6 @@ enum hf_seam {
     HF_SEAM_COUNT,
 };
 
-enum hf_note_level { HF_NOTE_DEBUG, HF_NOTE_INFO, HF_NOTE_WARN, HF_NOTE_ERROR };
-
-struct hf_note {
-    enum hf_note_level level;
-    struct hf_span server; /* its name; p NULL: the note is about no server */
-    uint64_t generation;   /* of the runtime; 0: the note is about none */
-    struct hf_span text;   /* `word key=value …`; the logger escapes peers' bytes in it */
-};
-
 enum { HF_PIECES_MAX = 12 };
 
 struct hf_effect {
@@ -104,7 +96,7 @@ struct hf_effect {
     /* HF_DO_ASK_LEAVE */
     enum hf_seam seam;
     uint64_t ticket;
-    struct hf_note note;
+    const struct hf_note *note; /* HF_DO_NOTE */
 };
 
 struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed);

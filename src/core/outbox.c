@@ -2,8 +2,8 @@
  * to be reviewed, and what is to be freed after the event. Every other file of the core may call
  * this one; this one calls none of them. */
 #include "core/outbox.h"
-#include <stdarg.h>
-#include <stdio.h>
+
+enum { NOTE_WORDS_MAX = 600 };
 
 /* Above the largest message that the options allow (1 GiB), with whatever we put around it. */
 static const size_t draft_max = (size_t)2 << 30;
@@ -21,26 +21,28 @@ struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind)
     effect->server = NULL;
     effect->exchange = NULL;
     effect->piece_count = 0;
+    effect->note = NULL;
     return effect;
 }
 
-void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
-             uint64_t generation, const char *format, ...)
+/* Nobody reads more of one word than this; what peers say may be long. */
+static struct hf_span kept(struct hf_engine *engine, struct hf_span words)
 {
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    const size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
-    struct hf_effect *effect = hf_emit(engine, HF_DO_NOTE);
-    effect->note = (struct hf_note) {
-        .level = level,
-        .server = server ? hf_arena_dup(&engine->arena, hf_span_of(server->name))
-                         : (struct hf_span) { NULL, 0 },
-        .generation = generation,
-        .text = hf_arena_dup(&engine->arena, (struct hf_span) { text, length }),
-    };
+    words.n = words.n < NOTE_WORDS_MAX ? words.n : NOTE_WORDS_MAX;
+    return words.n ? hf_arena_dup(&engine->arena, words) : (struct hf_span) { NULL, 0 };
+}
+
+void hf_note(struct hf_engine *engine, const struct hf_server *server, const struct hf_note *note)
+{
+    struct hf_note *own = hf_arena_alloc(&engine->arena, sizeof *own);
+    *own = *note;
+    own->server = kept(engine, server ? hf_span_of(server->name) : note->server);
+    struct hf_span *const words[] = { &own->from,     &own->to,          &own->reason,
+                                      &own->problem,  &own->stderr_line, &own->method,
+                                      &own->evidence, &own->outcome,     &own->what };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *words[i] = kept(engine, *words[i]);
+    hf_emit(engine, HF_DO_NOTE)->note = own;
 }
 
 void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark)

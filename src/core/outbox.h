@@ -21,8 +21,9 @@ static inline void hf_set_now(struct hf_engine *engine, struct hf_now now)
 }
 
 struct hf_effect *hf_emit(struct hf_engine *engine, enum hf_effect_kind kind);
-void hf_note(struct hf_engine *engine, enum hf_note_level level, const struct hf_server *server,
-             uint64_t generation, const char *format, ...) HF_PRINTF(5, 6);
+/* What the note's spans point to is copied, and cut where it is long. `server` NULL: the note says
+ * itself whom it is about. */
+void hf_note(struct hf_engine *engine, const struct hf_server *server, const struct hf_note *note);
 void hf_bury(struct hf_engine *engine, void (*bury)(void *), void *p);
 double hf_random_share(struct hf_engine *engine); /* [0, 1) */
 void hf_mark(struct hf_engine *engine, enum hf_mark_kind kind, struct hf_link *mark);

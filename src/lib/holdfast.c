@@ -14,6 +14,7 @@
 #include "io/shell.h"
 #include "lib/library_parts.h"
 #include "lib/library_log.h"
+#include "lib/library_reload.h"
 
 enum { CLOSE_WAIT_MS = 1000 };
 /* More than the largest message that the options allow, with our id in it. */
@@ -25,6 +26,7 @@ struct hf {
     struct hf_alarm more;  /* a turn that must come at once, for the rest of the flushes */
     struct hf_limits limits;
     struct hf_library_log log;
+    struct hf_library_tokens tokens; /* in use, or would be over HTTP */
     struct hf_link clients;
     struct hf_stdio_front *front;
     struct hf_http_front *http_front;
@@ -98,7 +100,7 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
         sink->send(sink, effect);
         break;
     }
-    case HF_DO_NOTE: hf_library_log_note(&hf->log, &effect->note); break;
+    case HF_DO_NOTE: hf_library_log_note(&hf->log, effect->note); break;
     case HF_DO_ASK_LEAVE: break; /* no seam is in use */
     case HF_DO_FORGET_SERVER: {
         struct hf_server_config *config = hf_server_config(effect->server);
@@ -205,6 +207,7 @@ struct hf *hf_open(const struct hf_config *config, char error[HF_ERROR_SIZE])
     struct hf *hf = hf_new(struct hf);
     hf->limits = config->limits;
     hf_library_log_init(&hf->log, loop, config);
+    hf_library_tokens_keep(&hf->tokens, config);
     hf->shell.loop = loop;
     hf_random(&seed, sizeof seed);
     hf_random(secret, sizeof secret);
@@ -233,7 +236,8 @@ static const struct hf_server_config *config_named(const struct hf_config *confi
     return NULL;
 }
 
-static void change_server(struct hf *hf, struct hf_server *server,
+/* Returns whether anything of the server is different now. */
+static bool change_server(struct hf *hf, struct hf_server *server,
                           const struct hf_server_config *from)
 {
     struct hf_server_config *before = hf_server_config(server);
@@ -244,40 +248,45 @@ static void change_server(struct hf *hf, struct hf_server *server,
     const struct hf_server_spec spec = hf_library_server_spec(config, &room);
     const bool restart = !hf_server_config_same(before, config);
     const bool switched = before->disabled != config->disabled;
+    const bool differs = restart || !hf_server_config_equal(before, config);
     hf_server_change(server, &spec, restart && !switched, now);
     if (switched) /* what an operator switched stays so until the file's `disabled` changes */
         (void)hf_server_op(server, config->disabled ? HF_OP_DISABLE : HF_OP_ENABLE, now);
     hf_library_spec_done(&room);
     hf_server_config_done(before);
     hf_free(before);
+    return differs;
 }
 
 void hf_reload(struct hf *hf, const struct hf_config *config)
 {
+    struct hf_library_reload reload;
+    hf_library_reload_init(&reload);
     hf_library_log_warnings(&hf->log, config->warnings);
     struct hf_server *server = hf_engine_next_server(hf->shell.engine, NULL), *next;
     for (; server; server = next) {
         const struct hf_server_config *before = hf_server_config(server);
         next = hf_engine_next_server(hf->shell.engine, server);
-        if (!config_named(config, before->name))
-            (void)hf_server_op(server, HF_OP_REMOVE, hf_loop_time(hf->shell.loop));
+        if (config_named(config, before->name))
+            continue;
+        if (hf_server_op(server, HF_OP_REMOVE, hf_loop_time(hf->shell.loop)))
+            hf_library_reload_add(&reload, HF_RELOAD_REMOVED, before->name);
     }
     for (size_t i = 0; i < config->server_count; i++) {
+        enum hf_reload_part part = HF_RELOAD_ADDED;
         server = hf_server_find(hf->shell.engine, hf_span_of(config->servers[i].name));
         if (server)
-            change_server(hf, server, &config->servers[i]);
+            part = change_server(hf, server, &config->servers[i]) ? HF_RELOAD_CHANGED
+                                                                  : HF_RELOAD_UNCHANGED;
         else
             add_server(hf, &config->servers[i]);
+        hf_library_reload_add(&reload, part, config->servers[i].name);
     }
-    if (hf->http_front && !hf_http_front_admit(hf->http_front, hf_library_access(config)))
-        hf_library_log_write(
-            &hf->log,
-            &(struct hf_log_entry) {
-                .level = HF_LOG_ERROR,
-                .event = HF_SPAN("tokens_kept"),
-                .sentence = HF_SPAN("the tokens of before stay in use: other machines can "
-                                    "reach holdfast, and the new file has no tokens"),
-            });
+    if (!hf->http_front || hf_http_front_admit(hf->http_front, hf_library_access(config)))
+        hf_library_reload_tokens(&reload, &hf->tokens, config);
+    else
+        hf_library_reload_keeps_tokens(&hf->log);
+    hf_library_reload_done(&reload, &hf->log);
     hf_shell_pump(&hf->shell);
 }
 
@@ -373,6 +382,7 @@ void hf_close(struct hf *hf)
     hf_alarm_set(&hf->more, 0);
     reap_guards(hf->shell.loop);
     hf_library_log_done(&hf->log);
+    hf_library_tokens_done(&hf->tokens);
     hf_loop_free(hf->shell.loop);
     hf_free(hf);
 }

@@ -82,10 +82,7 @@ static void come_again(struct hf_library_log *log)
 
 void hf_library_log_note(struct hf_library_log *log, const struct hf_note *note)
 {
-    static const enum hf_log_level levels[] = { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARN,
-                                                HF_LOG_ERROR };
-    hf_log_note(log->writer, levels[note->level], note->server, note->generation, note->text,
-                hf_loop_now_ms(log->loop));
+    hf_log_note(log->writer, note, hf_loop_now_ms(log->loop));
     come_again(log);
 }
 

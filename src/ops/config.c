@@ -80,13 +80,27 @@ void hf_config_done(struct hf_config *config)
     *config = (struct hf_config) { 0 };
 }
 
-bool hf_server_config_same(const struct hf_server_config *a, const struct hf_server_config *b)
+static bool same_options(const struct hf_server_config *a, const struct hf_server_config *b,
+                         unsigned flags)
 {
     size_t count;
     const struct hf_option *rows = hf_options(&count);
     for (size_t i = 0; i < count; i++)
-        if ((rows[i].flags & HF_OPTION_RESTARTS) && !hf_option_same(&rows[i], a, b))
+        if ((rows[i].where & HF_WHERE_SERVER) && (rows[i].flags & flags) == flags &&
+            !hf_option_same(&rows[i], a, b))
             return false;
+    return true;
+}
+
+bool hf_server_config_equal(const struct hf_server_config *a, const struct hf_server_config *b)
+{
+    return same_options(a, b, 0);
+}
+
+bool hf_server_config_same(const struct hf_server_config *a, const struct hf_server_config *b)
+{
+    if (!same_options(a, b, HF_OPTION_RESTARTS))
+        return false;
     return a->problem && b->problem ? strcmp(a->problem, b->problem) == 0
                                     : a->problem == b->problem;
 }

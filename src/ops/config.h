@@ -145,5 +145,7 @@ HF_MUST_CHECK bool hf_config_may_serve(const struct hf_config *config, struct hf
 /* Whether both have the same values of the options that a process is started with: on reload such a
  * server is not restarted; its other settings change while it runs. */
 bool hf_server_config_same(const struct hf_server_config *a, const struct hf_server_config *b);
+/* Same in every option. */
+bool hf_server_config_equal(const struct hf_server_config *a, const struct hf_server_config *b);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "core/note.h"
 #include "ops/config.h"
 
 enum { HF_LOG_FLOOD_LINES = 100, HF_LOG_FLOOD_MS = 10000 };
@@ -49,9 +50,8 @@ void hf_log_free(struct hf_log *log); /* reports lines that were held back; NULL
 
 /* A NULL log drops everything. A field whose key was used before in the line is left out. */
 void hf_log_write(struct hf_log *log, const struct hf_log_entry *entry, uint64_t now_ms);
-/* A note of the engine, `event key=value … words`, parsed into an entry. */
-void hf_log_note(struct hf_log *log, enum hf_log_level level, struct hf_span server,
-                 uint64_t generation, struct hf_span note, uint64_t now_ms);
+/* A note of the engine as an entry (log_notes.c has the table). */
+void hf_log_note(struct hf_log *log, const struct hf_note *note, uint64_t now_ms);
 /* Reports lines that were held back in windows that have ended. Returns when to call it again; 0:
  * no need. */
 uint64_t hf_log_review(struct hf_log *log, uint64_t now_ms);

@@ -89,6 +89,7 @@ test('serve_reads_its_file_again_and_takes_servers_and_tokens_over', async (t) =
   writeConfig(gateway.dir, { servers: { pay: {}, more: {} }, holdfast: { tokens: [old.entry, fresh.entry] } });
   gateway.child.kill('SIGHUP');
   await until(async () => (await client.toolNames()).includes('more__echo'), 'the new server');
+  await gateway.waitForStderr(/ info the config was read again; added: more; unchanged: pay; tokens added: fresh\n/);
   const other = await gateway.join('/mcp', { token: fresh.text });
   assert.equal(textOf(await other.call('more__echo', { text: 'x' })), 'x');
 
@@ -277,7 +278,7 @@ test('run_keeps_its_log_in_the_state_directory_whatever_stderr_shows', async (t)
   assert.deepEqual([mode(dir), mode(file), fs.readdirSync(dir)], ['700', '600', ['run-effects.log']]);
   const kept = fs.readFileSync(file, 'utf8');
   assert.match(kept, new RegExp(`^\\[${hf.pid}\\] \\S+Z info server=`));
-  assert.match(kept, /server=effects generation=1 connected tools=/);
+  assert.match(kept, /server=effects generation=1 connected; it offers \d+ tools\n/);
 });
 
 test('the_state_directory_is_chosen_by_option_file_environment_and_home_in_that_order', async (t) => {

@@ -107,7 +107,7 @@ test('calls_that_a_stopped_and_killed_server_never_read_run_exactly_once_on_the_
   killNow(pid);
   for (const call of calls) assert.equal(textOf(await call), String(hf.server.pid()));
   assert.deepEqual(hf.server.effects().sort(), calls.map((_, i) => `k${i}`));
-  assert.equal(hf.countStderr('resend evidence=unread'), 8, hf.stderr);
+  assert.equal(hf.countStderr('is sent again \\(evidence: unread;'), 8, hf.stderr);
   assert.equal(hf.server.starts().length, 2);
   await hf.finish();
 });
@@ -122,7 +122,7 @@ test('a_call_that_was_read_is_unknown_and_its_unread_neighbours_run_once', async
   assertOurError(await busy, -31002);
   for (const call of behind) textOf(await call);
   assert.deepEqual(hf.server.effects().sort(), ['k0', 'k1', 'k2', 'k3', 'k4']);
-  assert.equal(hf.countStderr('resend evidence=unread'), 5, hf.stderr);
+  assert.equal(hf.countStderr('is sent again \\(evidence: unread;'), 5, hf.stderr);
   await hf.finish();
 });
 
@@ -200,8 +200,8 @@ test('a_large_call_that_was_only_partly_written_runs_once_on_the_next_generation
   textOf(await call);
   textOf(await queued);
   assert.deepEqual(hf.server.effects().sort(), ['large', 'queued']);
-  assert.equal(hf.countStderr('resend evidence=partial'), 1, hf.stderr);
-  assert.equal(hf.countStderr('resend evidence=unsent'), 1, hf.stderr);
+  assert.equal(hf.countStderr('is sent again \\(evidence: partial;'), 1, hf.stderr);
+  assert.equal(hf.countStderr('is sent again \\(evidence: unsent;'), 1, hf.stderr);
   await hf.finish();
 });
 

@@ -98,6 +98,13 @@ test('who_asks_nothing_and_who_has_only_notifications_gets_the_line_and_1', asyn
   }
 });
 
+test('a_json_log_has_that_line_with_its_fields', async () => {
+  const done = await command(['run', '--log-format', 'json', '--', 'no-such-command'], { input: line(INITIALIZE) });
+  const entry = JSON.parse(done.stderr);
+  assert.deepEqual([entry.level, entry.event, entry.server, entry.generation, entry.from, entry.to], ['error', 'state', 'no-such-command', 1, 'connecting', 'permanently_failed']);
+  assert.match(entry.reason, /there is no command "no-such-command" on PATH/);
+});
+
 test('a_server_that_starts_and_dies_is_no_such_end', async (t) => {
   const hf = run(t, { command: ['sh', '-c', 'exit 127'], options: ['--list-wait-ms', '200', '--reconnect-first-attempts', '-1'] });
   const answer = await hf.request('initialize', INITIALIZE.params);

@@ -18,7 +18,7 @@ export const EFFECTS = process.env.HOLDFAST_EFFECTS ?? path.join(BUILD, 'test/ef
 export const HOLDFAST = path.join(BUILD, process.env.HOLDFAST_SAN === '0' ? 'holdfast' : 'san/holdfast');
 export const PLAIN_HOLDFAST = path.join(BUILD, 'holdfast');
 const PATIENCE_MS = Number(process.env.HOLDFAST_PATIENCE_MS ?? 20000);
-export const SANITIZER = /AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|reported as a bug/;
+export const SANITIZER = /AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|a bug of holdfast/;
 
 let scratches = 0;
 process.on('exit', (code) => { // what failed is kept to be looked at

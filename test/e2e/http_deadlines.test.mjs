@@ -12,7 +12,7 @@ async function awayFor(hf, server, attempts) {
   server.front = (x) => !x.status(503);
   assertOurError(await hf.call('pay', { key: 'finds-out' }), -31002);
   await until(() => server.count('initialize') === before + attempts, `${attempts} attempts`);
-  await hf.waitForStderr(new RegExp(`next_attempt in_ms=${100 << (attempts - 1)} `));
+  await hf.waitForStderr(new RegExp(`next attempt in ${100 << (attempts - 1)} ms `));
 }
 
 test('a_call_that_a_scheduled_attempt_can_serve_waits_for_it_and_succeeds', async (t) => {

@@ -86,7 +86,7 @@ test('calls_that_come_while_the_server_is_down_wait_for_the_attempt_that_serves_
 async function failOnce(hf) {
   hf.server.failStarts();
   await hf.server.kill();
-  await hf.waitForStderr(/next_attempt in_ms=60000/);
+  await hf.waitForStderr(/next attempt in 60000 ms/);
   assert.equal(hf.server.starts().length, 2);
 }
 

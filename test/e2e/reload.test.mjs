@@ -48,6 +48,21 @@ test('a_reload_that_only_changes_names_restarts_nothing_and_is_told', async (t) 
   await hf.finish();
 });
 
+test('a_reload_says_by_name_what_it_changed', async (t) => {
+  const dir = scratch();
+  const hf = await stdioReady(t, { dir, servers: { same: {}, waits: {}, gone: {} }, options: ['--log-format', 'json'] });
+  edit(dir, (servers) => {
+    servers.waits.waitMs = 1234;
+    servers.fresh = { ...servers.same, args: [...servers.same.args], start: 'lazy' };
+    delete servers.gone;
+  });
+  hf.child.kill('SIGHUP');
+  const entry = await until(() => hf.stderr.split('\n').filter((line) => line.includes('"reloaded"')).map((line) => JSON.parse(line))[0], 'the line');
+  assert.deepEqual([entry.level, entry.added, entry.removed, entry.changed, entry.unchanged], ['info', 'fresh', 'gone', 'waits', 'same']);
+  assert.equal(entry.message, 'the config was read again; added: fresh; removed: gone; changed: waits; unchanged: same');
+  await hf.finish();
+});
+
 test('a_reload_of_a_broken_file_changes_nothing_and_says_why', async (t) => {
   const dir = scratch();
   const hf = await stdioReady(t, { dir, servers: { one: {} } });

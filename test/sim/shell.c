@@ -17,17 +17,14 @@ static const char *const evidence_names[] = { "unsent", "partial", "unread", "re
 
 static void take_note(struct sim *sim, const struct hf_note *note)
 {
-    TRACE(sim, "    note %.*s#%" PRIu64 " %.*s", HF_FMT(note->server), note->generation,
-          HF_FMT(note->text));
-    if (note->level == HF_NOTE_ERROR && hf_span_starts(note->text, HF_SPAN("bug")))
-        sim_broken(sim, PROMISE_INNER, "the engine says: %.*s", HF_FMT(note->text));
-    sim->stats->never += hf_span_starts(note->text, HF_SPAN("parked_call_expired"));
-    const struct hf_span resend = HF_SPAN("resend evidence=");
-    if (!hf_span_starts(note->text, resend))
-        return;
-    for (size_t i = 0; i < HF_EVIDENCE_COUNT; i++)
-        if (hf_span_starts(hf_span_from(note->text, resend.n), hf_span_of(evidence_names[i])))
-            sim->stats->resends[i]++;
+    TRACE(sim, "    note %.*s#%" PRIu64 " %d %.*s %.*s", HF_FMT(note->server), note->generation,
+          note->event, HF_FMT(note->reason), HF_FMT(note->what));
+    if (note->event == HF_NOTE_BUG)
+        sim_broken(sim, PROMISE_INNER, "the engine says: a %.*s that is %.*s was told %.*s",
+                   HF_FMT(note->what), HF_FMT(note->from), HF_FMT(note->to));
+    sim->stats->never += note->event == HF_NOTE_PARK_EXPIRED;
+    for (size_t i = 0; note->event == HF_NOTE_RESEND && i < HF_EVIDENCE_COUNT; i++)
+        sim->stats->resends[i] += hf_span_is(note->evidence, evidence_names[i]);
 }
 
 static void forget(struct sim *sim, struct hf_server *server)
@@ -56,7 +53,7 @@ static void perform(struct sim *sim, const struct hf_effect *effect)
     case HF_DO_SEND:
         client_got(sim, client_behind(hf_session_sink(effect->session)), effect);
         break;
-    case HF_DO_NOTE: take_note(sim, &effect->note); break;
+    case HF_DO_NOTE: take_note(sim, effect->note); break;
     case HF_DO_EXCHANGE: exchange_begin(sim, effect->exchange); break;
     case HF_DO_ABORT_EXCHANGE: exchange_abort(sim, effect->exchange); break;
     case HF_DO_DISCONNECT: hf_runtime_disconnected(effect->runtime, at(sim->now_ms)); break;

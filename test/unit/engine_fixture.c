@@ -80,14 +80,14 @@ static void send_to(struct world *w, const struct hf_effect *effect)
 
 static void keep_note(struct world *w, const struct hf_note *note)
 {
-    static const char *const levels[] = { "debug", "info", "warn", "error" };
-    hf_buf_printf(&w->notes, "%s %.*s g%llu %.*s\n", levels[note->level],
-                  note->server.p ? (int)note->server.n : 0, note->server.p ? note->server.p : "",
-                  (unsigned long long)note->generation, HF_FMT(note->text));
-    if (note->level == HF_NOTE_ERROR && hf_span_starts(note->text, HF_SPAN("bug "))) {
-        printf("# %.*s\n", HF_FMT(note->text));
-        w->bugs++;
-    }
+#define NAME(id) #id,
+    static const char *const names[] = { HF_NOTES(NAME) };
+    hf_buf_printf(&w->notes, "%s%.*s g%llu %s %.*s %.*s\n", note->is_routine ? "(routine) " : "",
+                  HF_FMT(note->server), (unsigned long long)note->generation, names[note->event],
+                  HF_FMT(note->evidence), HF_FMT(note->what));
+    if (note->event == HF_NOTE_BUG)
+        printf("# bug %u: %.*s %.*s %.*s\n", ++w->bugs, HF_FMT(note->what), HF_FMT(note->from),
+               HF_FMT(note->to));
 }
 
 static void perform(struct world *w, const struct hf_effect *effect)
@@ -119,7 +119,7 @@ static void perform(struct world *w, const struct hf_effect *effect)
         else
             send_to(w, effect);
         break;
-    case HF_DO_NOTE: keep_note(w, &effect->note); break;
+    case HF_DO_NOTE: keep_note(w, effect->note); break;
     case HF_DO_FORGET_SERVER: break;
     case HF_DO_ASK_LEAVE:
         REQUIRE(w->leave_count < LEAVES_MAX);

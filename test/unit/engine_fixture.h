@@ -147,7 +147,7 @@ struct world {
     size_t client_count;
     struct exchange **exchanges; /* in the order of their beginning */
     size_t exchange_count, exchange_cap, exchanges_seen;
-    struct hf_buf notes; /* one line each: "level server text" */
+    struct hf_buf notes; /* one line each: "server generation EVENT evidence what" */
     unsigned bugs;
     struct leave { /* what was asked for at a seam, oldest first; given by the test */
         enum hf_seam seam;

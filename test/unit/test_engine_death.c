@@ -33,6 +33,7 @@ TEST(a_call_that_was_read_is_sent_once_and_answered_outcome_unknown_at_once)
     struct scene s = called_scene();
     REQUIRE_EQ(child_got(s.first, "tools/call"), 1);
     child_dies(s.first);
+    CHECK_EQ(notes_with(s.w, "CALL_LOST dispatched"), 1);
     CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(data_is(s.client, 1, "dispatched", "true"));
     CHECK(data_is(s.client, 1, "retrySafe", "false"));
@@ -101,7 +102,7 @@ static void check_written_into_its_own_stdin(size_t n)
     CHECK_EQ(error_of(s.client, 1), -31002);
     CHECK(data_is(s.client, 1, "evidence", "\"dispatched\""));
     CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 0);
-    CHECK_EQ(notes_with(s.w, "foreign_stdin"), n > 1); /* one newline is what we wrote, too */
+    CHECK_EQ(notes_with(s.w, "FOREIGN_STDIN"), n > 1); /* one newline is what we wrote, too */
     world_end(s.w);
 }
 
@@ -133,8 +134,8 @@ TEST(of_a_pipe_with_foreign_bytes_what_never_entered_it_goes_again)
     client_calls(s.client, 2, "echo");
     hf_buf_add_char(&s.first->pipe, 'x');
     child_dies(s.first);
-    CHECK_EQ(notes_with(s.w, "resend evidence=partial"), 1);
-    CHECK_EQ(notes_with(s.w, "resend evidence=unsent"), 1);
+    CHECK_EQ(notes_with(s.w, "RESEND partial"), 1);
+    CHECK_EQ(notes_with(s.w, "RESEND unsent"), 1);
 }
 
 TEST(a_line_that_did_not_fit_into_the_pipe_is_partial_and_goes_again)
@@ -146,7 +147,7 @@ TEST(a_line_that_did_not_fit_into_the_pipe_is_partial_and_goes_again)
     child_reads(s.first, 30); /* it even read what there was */
     child_dies(s.first);
     CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
-    CHECK_EQ(notes_with(s.w, "resend evidence=partial"), 1);
+    CHECK_EQ(notes_with(s.w, "RESEND partial"), 1);
 }
 
 TEST(a_call_queued_behind_a_full_pipe_is_unsent_and_goes_again)
@@ -157,7 +158,7 @@ TEST(a_call_queued_behind_a_full_pipe_is_unsent_and_goes_again)
     client_calls(s.client, 2, "echo");
     child_dies(s.first);
     CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 2);
-    CHECK_EQ(notes_with(s.w, "resend evidence=unsent"), 1);
+    CHECK_EQ(notes_with(s.w, "RESEND unsent"), 1);
 }
 
 /* Call 1 killed the first process that read of it; the second has been greeted. */

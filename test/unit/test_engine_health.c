@@ -155,9 +155,9 @@ TEST(a_pipe_that_took_no_byte_for_stall_ms_is_a_failed_check_and_three_rob_and_r
     child_stalls(s.first, 50);
     client_calls(s.client, 1, "echo");
     advance(s.w, 59999);
-    CHECK_EQ(notes_with(s.w, "check_failed"), 0);
+    CHECK_EQ(notes_with(s.w, "CHECK_FAILED"), 0);
     advance(s.w, 1);
-    CHECK_EQ(notes_with(s.w, "check_failed"), 1);
+    CHECK_EQ(notes_with(s.w, "CHECK_FAILED"), 1);
     manners_of(s.w, s.server)->answers_calls = true;
     advance(s.w, 119999);
     CHECK_EQ(spawns_of(s.w, s.server), 1);
@@ -175,7 +175,7 @@ TEST(a_pipe_that_takes_a_byte_now_and_then_is_not_stalled)
         advance(s.w, 59000);
         child_reads(s.first, 1);
     }
-    CHECK_EQ(notes_with(s.w, "check_failed"), 0);
+    CHECK_EQ(notes_with(s.w, "CHECK_FAILED"), 0);
 }
 
 /* ---- what is no matter of health ---- */
@@ -221,7 +221,7 @@ TEST(recycling_a_hung_server_takes_back_what_it_never_read)
     advance(s.w, 1);
     CHECK_EQ(spawns_of(s.w, s.server), 2);
     CHECK_EQ(child_got(newest_child(s.w, s.server), "tools/call"), 1);
-    CHECK_EQ(notes_with(s.w, "resend evidence=unread"), 1);
+    CHECK_EQ(notes_with(s.w, "RESEND unread"), 1);
 }
 
 TEST(a_call_that_times_out_between_two_checks_does_not_hurry_the_next)

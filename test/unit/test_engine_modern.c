@@ -45,7 +45,7 @@ TEST(a_request_that_does_not_ask_for_the_log_hears_nothing_of_it)
     struct client *c = modern_client(&s);
     call(c, 1, "");
     server_logs(&s, "emergency");
-    CHECK(logs_via(c, 1) == 0 && notes_with(s.w, "server_log") == 1);
+    CHECK(logs_via(c, 1) == 0 && notes_with(s.w, "SERVER_LOG") == 1);
     call(c, 2, ",\"io.modelcontextprotocol/logLevel\":7");
     server_logs(&s, "emergency");
     CHECK_EQ(heard(c, "notifications/message"), 0);

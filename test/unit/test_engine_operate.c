@@ -97,7 +97,7 @@ TEST(disable_ends_disabled_even_if_the_tree_cannot_be_killed)
     CHECK(IS(s.server, DISABLED));
     CHECK(status_of(s.server).close_failed);
     CHECK(status_of(s.server).failures_k == 0 && status_of(s.server).streak == 0);
-    CHECK_EQ(notes_with(s.w, "close_failed"), 1);
+    CHECK_EQ(notes_with(s.w, "CLOSE_FAILED"), 1);
     operate(s.w, s.server, HF_OP_ENABLE);
     CHECK(IS(s.server, CONNECTED));
 }
@@ -234,7 +234,7 @@ TEST(a_restart_that_fails_is_reported_and_the_old_one_stays)
     manners_of(s.w, s.server)->no_init = true;
     operate(s.w, s.server, HF_OP_RESTART);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
-    CHECK_EQ(notes_with(s.w, "restart_failed"), 1);
+    CHECK_EQ(notes_with(s.w, "RESTART_FAILED"), 1);
     client_calls(s.client, 1, "echo");
     CHECK_EQ(child_got(s.first, "tools/call"), 1);
     CHECK_EQ(status_of(s.server).failures_k, 0);
@@ -430,7 +430,7 @@ TEST(a_change_for_the_worse_is_reported_and_the_running_one_stays)
     struct scene s = scene();
     change(&s, "no such command", true);
     CHECK(IS(s.server, CONNECTED) && status_of(s.server).generation == 1);
-    CHECK_EQ(notes_with(s.w, "restart_failed"), 1);
+    CHECK_EQ(notes_with(s.w, "RESTART_FAILED"), 1);
     client_calls(s.client, 1, "echo");
     CHECK_EQ(child_got(s.first, "tools/call"), 1);
     change(&s, NULL, true);

@@ -226,7 +226,7 @@ TEST(log_messages_go_to_the_sole_client_else_to_our_own_log)
     struct shared s = shared();
     child_says(s.child, "%s", line);
     CHECK(heard(s.a, "notifications/message") == 0 && heard(s.b, "notifications/message") == 0);
-    CHECK_EQ(notes_with(s.w, "server_log data=\"hello\""), 1);
+    CHECK_EQ(notes_with(s.w, "SERVER_LOG  \"hello\""), 1);
     client_calls(s.a, 1, "s__echo");
     child_says(s.child, "%s", line);
     CHECK(heard(s.a, "notifications/message") == 1 && heard(s.b, "notifications/message") == 0);
@@ -356,7 +356,7 @@ TEST(an_over_long_line_without_a_known_id_costs_nobody_anything)
     line_over(s.first, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}");
     line_over(s.first, "{\"jsonrpc\":\"2.0\",\"id\":12345678,\"result\":{}}");
     line_over(s.first, "Loading ............");
-    CHECK(answers_to(s.client, 1) == 0 && notes_with(s.w, "line_too_long") == 3);
+    CHECK(answers_to(s.client, 1) == 0 && notes_with(s.w, "LINE_TOO_LONG") == 3);
 }
 
 TEST(a_tools_list_over_the_limit_is_a_failed_attempt)
@@ -433,7 +433,7 @@ TEST(noise_on_stdout_costs_nobody_anything_and_is_warned_of_once)
     child_says(s.first, "[]");
     child_says(s.first, "{\"level\":30,\"msg\":\"pino\"}");
     child_says(s.first, "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}");
-    CHECK(notes_with(s.w, "warn s g1 noise") == 1 && notes_with(s.w, "noise") == 4);
+    CHECK(notes_with(s.w, "NOISE") == 4 && notes_with(s.w, "(routine) s g1 NOISE") == 3);
     child_answers(s.first, "tools/call", "{}");
     CHECK(has_result(s.client, 1));
 }

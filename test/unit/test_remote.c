@@ -225,7 +225,7 @@ TEST(a_balancer_that_has_nobody_behind_it_loses_what_is_in_flight_and_later_call
         manners_of(s.w, s.server)->http.hello_status = status;
         exchange_fails(x, status);
         CHECK(error_of(s.client, 1) == -31002 && sent(s.w, CALL) == 1);
-        CHECK(IS(s.server, RECONNECTING) && notes_with(s.w, "reconnecting") > 0);
+        CHECK(IS(s.server, RECONNECTING) && notes_with(s.w, "LOST") > 0);
         client_calls(s.client, 2, "echo");
         CHECK_EQ(answers_to(s.client, 2), 0);
         manners_of(s.w, s.server)->http.hello_status = 0;

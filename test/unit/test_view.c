@@ -70,7 +70,7 @@ TEST(of_two_equal_names_the_first_in_config_order_wins_and_the_other_is_warned_o
     settle(w);
     struct client *c = greeted_client(w, NULL);
     CHECK_STR(list_tools(c), "echo,other");
-    CHECK_EQ(notes_with(w, "warn b g1 name_clash hidden=echo"), 1);
+    CHECK_EQ(notes_with(w, "b g1 NAME_CLASH  echo"), 1);
     client_calls(c, 1, "echo");
     CHECK(was_called(w, a, "echo") && child_got(newest_child(w, b), "tools/call") == 0);
     client_calls(c, 2, "other");

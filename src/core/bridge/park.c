@@ -363,8 +363,10 @@ void hf_park_timer(struct hf_park *park)
         return;
     }
     if (park->call)
-        hf_note(park->session->engine, HF_NOTE_INFO, NULL, park->generation,
-                "parked_call_expired server=%s", park->server);
+        hf_note(park->session->engine, NULL,
+                &(struct hf_note) { .event = HF_NOTE_PARK_EXPIRED,
+                                    .server = hf_span_of(park->server),
+                                    .generation = park->generation });
     give_up(park, "holdfast: no answer came within parkMs");
 }
 

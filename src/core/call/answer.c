@@ -319,6 +319,21 @@ static uint64_t generation_of(const struct hf_call *call)
                                          : call->slot->server->generation;
 }
 
+static void note_failure(const struct hf_call *call, enum hf_error error,
+                         const struct hf_error_facts *facts)
+{
+    const struct hf_server *server = call->slot->server;
+    hf_note(call->engine, server,
+            &(struct hf_note) {
+                .event = hf_error_dispatched(error) ? HF_NOTE_CALL_LOST : HF_NOTE_CALL_FAILED,
+                .is_routine = server->cannot_start, /* told already, with what to do */
+                .generation = facts->generation,
+                .method = hf_span_of(call->method->name),
+                .outcome = hf_span_of(hf_error_name(error)),
+                .evidence = hf_span_of(hf_evidence_name(facts->evidence)),
+                .reason = facts->reason });
+}
+
 void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason, const char *format,
                   ...)
 {
@@ -341,9 +356,7 @@ void hf_call_fail(struct hf_call *call, enum hf_error error, const char *reason,
         if (error == HF_ERROR_UNAVAILABLE || error == HF_ERROR_PERMANENTLY_FAILED)
             facts.retry_after_ms = hf_call_retry_after_ms(call);
         add_when(sentence, sizeof sentence, facts.retry_after_ms);
-        hf_note(call->engine, slot->server->cannot_start ? HF_NOTE_DEBUG : HF_NOTE_INFO,
-                slot->server, facts.generation, "%s evidence=%s reason=\"%s\" method=%s",
-                hf_error_name(error), hf_evidence_name(facts.evidence), reason, call->method->name);
+        note_failure(call, error, &facts);
     }
     const struct hf_server *only = !slot && call->session ? call->session->only : NULL;
     if (only) {

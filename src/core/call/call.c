@@ -25,8 +25,11 @@ void hf_call_set_stage(struct hf_call *call, enum hf_call_stage to)
 {
     struct hf_engine *engine = call->engine;
     if (!hf_stage_may_follow(call->stage, to))
-        hf_note(engine, HF_NOTE_ERROR, NULL, 0, "bug call=%s to=%s", hf_stage_name(call->stage),
-                hf_stage_name(to));
+        hf_note(engine, NULL,
+                &(struct hf_note) { .event = HF_NOTE_BUG,
+                                    .what = HF_SPAN("call"),
+                                    .from = hf_span_of(hf_stage_name(call->stage)),
+                                    .to = hf_span_of(hf_stage_name(to)) });
     /* set all the same: the call has changed lists already, and its stage must agree with them */
     engine->held_count += (uint32_t)(to == HF_CALL_HELD) - (call->stage == HF_CALL_HELD);
     call->stage = to;

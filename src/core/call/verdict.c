@@ -20,9 +20,12 @@ static void send_again(struct hf_call *call)
     call->runtime = NULL;
     call->is_answered = false; /* if it was refused: another answer is waited for */
     server->resends++;
-    hf_note(call->engine, HF_NOTE_INFO, server, before->generation,
-            "resend evidence=%s sends=%u method=%s", hf_evidence_name(call->evidence),
-            call->history.sends, call->method->name);
+    hf_note(call->engine, server,
+            &(struct hf_note) { .event = HF_NOTE_RESEND,
+                                .generation = before->generation,
+                                .method = hf_span_of(call->method->name),
+                                .evidence = hf_span_of(hf_evidence_name(call->evidence)),
+                                .count = call->history.sends });
     hf_call_arrive(call, call->slot);
     hf_call_left(before);
 }

@@ -206,8 +206,10 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     const struct hf_span name = hf_span_from(hf_buf_span(&view->names), at);
     if (find_entry(view, name)) { /* the first server in config order has the name */
         if (has_names(part))
-            hf_note(session->engine, HF_NOTE_WARN, server, server->generation,
-                    "name_clash hidden=%.*s", HF_FMT(name));
+            hf_note(session->engine, server,
+                    &(struct hf_note) { .event = HF_NOTE_NAME_CLASH,
+                                        .generation = server->generation,
+                                        .what = name });
         goto out;
     }
     const size_t page_start = view->page_count ? view->page_ends[view->page_count - 1] : 0;

@@ -35,8 +35,11 @@ static bool is_ours(const struct hf_runtime *runtime)
 static void drop_stale(struct hf_runtime *runtime, const char *what)
 {
     runtime->server->stale_drops++;
-    hf_note(runtime->server->engine, HF_NOTE_DEBUG, runtime->server, runtime->generation,
-            "dropped what=%s", what);
+    hf_note(runtime->server->engine, runtime->server,
+            &(struct hf_note) { .event = HF_NOTE_STALE,
+                                .is_routine = true,
+                                .generation = runtime->generation,
+                                .what = hf_span_of(what) });
 }
 
 /* ---- requests to clients ---- */
@@ -142,8 +145,9 @@ static void take_log(struct hf_runtime *runtime, const struct hf_call *origin,
         return;
     }
     const struct hf_span data = hf_json_get(msg->params, HF_SPAN("data"));
-    hf_note(runtime->server->engine, HF_NOTE_INFO, runtime->server, runtime->generation,
-            "server_log data=%.*s", (int)(data.n < 200 ? data.n : 200), data.n ? data.p : "");
+    hf_note(runtime->server->engine, runtime->server,
+            &(struct hf_note) {
+                .event = HF_NOTE_SERVER_LOG, .generation = runtime->generation, .what = data });
 }
 
 static void take_notification(struct hf_runtime *runtime, const struct hf_call *origin,
@@ -235,8 +239,9 @@ void hf_server_message_oversized(struct hf_runtime *runtime, const struct hf_jso
     struct hf_engine *engine = runtime->server->engine;
     if (!answer_is_lost(runtime, skim, HF_ERROR_RESULT_TOO_LARGE, "max_message_bytes",
                         "is larger than holdfast's maxMessageBytes"))
-        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
-                "line_too_long dropped; no call's id was found in it");
+        hf_note(engine, runtime->server,
+                &(struct hf_note) { .event = HF_NOTE_LINE_TOO_LONG,
+                                    .generation = runtime->generation });
 }
 
 void hf_runtime_line_oversized(struct hf_runtime *runtime, const struct hf_json_skim *skim,
@@ -256,9 +261,11 @@ static void take_noise(struct hf_runtime *runtime, struct hf_span line, const ch
     (void)snprintf(what, sizeof what, "is not a valid message (%s)", why);
     if (answer_is_lost(runtime, &skim, HF_ERROR_OUTCOME_UNKNOWN, "malformed_answer", what))
         return;
-    hf_note(server->engine, server->warned_noise ? HF_NOTE_DEBUG : HF_NOTE_WARN, server,
-            runtime->generation, "noise on its stdout, ignored: %.*s",
-            (int)(line.n < 120 ? line.n : 120), line.p);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = HF_NOTE_NOISE,
+                                .is_routine = server->warned_noise,
+                                .generation = runtime->generation,
+                                .what = line });
     server->warned_noise = true;
 }
 

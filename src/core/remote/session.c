@@ -70,8 +70,11 @@ static void renew(struct hf_runtime *runtime, int status)
 {
     struct hf_remote *remote = runtime->remote;
     struct hf_server *server = runtime->server;
-    hf_note(server->engine, HF_NOTE_INFO, server, runtime->generation,
-            "session_forgotten number=%llu status=%d", (unsigned long long)remote->session, status);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = HF_NOTE_SESSION_FORGOTTEN,
+                                .generation = runtime->generation,
+                                .count = (int64_t)remote->session,
+                                .status = status });
     hf_runtime_hold(runtime, HF_HOLD_RENEWAL, true);
     remote->was_renewed = true;
     remote->renewed_ms = server->engine->now_ms;

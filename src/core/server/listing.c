@@ -132,8 +132,11 @@ static void part_fetched(struct hf_runtime *runtime, enum hf_part_id part)
     listing->building = NULL;
     hf_part_seal(fresh);
     if (fresh->left_out)
-        hf_note(runtime->server->engine, HF_NOTE_WARN, runtime->server, runtime->generation,
-                "tools_left_out count=%zu why=\"%s\"", fresh->left_out, fresh->fault);
+        hf_note(runtime->server->engine, runtime->server,
+                &(struct hf_note) { .event = HF_NOTE_TOOLS_LEFT_OUT,
+                                    .generation = runtime->generation,
+                                    .count = (int64_t)fresh->left_out,
+                                    .reason = hf_span_of(fresh->fault) });
     if (runtime == runtime->slot->current) {
         const bool is_announced = listing->is_announced && !listing->is_dirty;
         listing->is_announced &= listing->is_dirty; /* told when fetched as announced */
@@ -168,9 +171,12 @@ static void part_failed(struct hf_runtime *runtime, enum hf_part_id part, const 
         }
         return;
     }
-    hf_note(server->engine, HF_NOTE_DEBUG, server, runtime->generation,
-            "list_failed method=%s the last good one stays",
-            hf_method(hf_part_traits(part)->list)->name);
+    hf_note(
+        server->engine, server,
+        &(struct hf_note) { .event = HF_NOTE_LIST_FAILED,
+                            .is_routine = true,
+                            .generation = runtime->generation,
+                            .method = hf_span_of(hf_method(hf_part_traits(part)->list)->name) });
     if (part == HF_PART_TOOLS && runtime->transport->tools_listed)
         runtime->transport->tools_listed(runtime);
     hf_server_mark(server);

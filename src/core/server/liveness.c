@@ -115,8 +115,12 @@ static void check_failed(struct hf_runtime *runtime, const char *how)
     struct hf_server *server = runtime->server;
     const struct hf_liveness_settings *liveness = &server->settings.liveness;
     runtime->checks_failed++;
-    hf_note(server->engine, HF_NOTE_WARN, server, runtime->generation,
-            "check_failed number=%u of=%u how=%s", runtime->checks_failed, liveness->failures, how);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = HF_NOTE_CHECK_FAILED,
+                                .generation = runtime->generation,
+                                .count = runtime->checks_failed,
+                                .of = liveness->failures,
+                                .what = hf_span_of(how) });
     if (runtime->checks_failed < liveness->failures) {
         hf_timer_set(&server->engine->timers, &runtime->check,
                      server->engine->now_ms + liveness->gap_ms);

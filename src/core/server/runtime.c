@@ -171,9 +171,12 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
     const enum hf_runtime_state before = runtime->machine.state;
     const unsigned effects = hf_runtime_step(&runtime->machine, event);
     if (effects & HF_RUNTIME_DO_REPORT_BUG) {
-        hf_note(engine, HF_NOTE_ERROR, runtime->server, runtime->generation,
-                "bug runtime=%s event=%s", hf_runtime_state_name(before),
-                hf_runtime_event_name(event));
+        hf_note(engine, runtime->server,
+                &(struct hf_note) { .event = HF_NOTE_BUG,
+                                    .generation = runtime->generation,
+                                    .what = HF_SPAN("runtime"),
+                                    .from = hf_span_of(hf_runtime_state_name(before)),
+                                    .to = hf_span_of(hf_runtime_event_name(event)) });
         return;
     }
     if (runtime->machine.state != before) {
@@ -188,8 +191,9 @@ void hf_runtime_event(struct hf_runtime *runtime, enum hf_runtime_event event)
     pass_on(runtime, effects);
     if (effects & HF_RUNTIME_DO_CLOSE_FAILED) {
         runtime->server->close_failed = true;
-        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
-                "close_failed something of its process tree could not be killed");
+        hf_note(
+            engine, runtime->server,
+            &(struct hf_note) { .event = HF_NOTE_CLOSE_FAILED, .generation = runtime->generation });
     }
     if (effects & HF_RUNTIME_DO_RELEASE)
         release(runtime);
@@ -221,7 +225,9 @@ void hf_runtime_started(struct hf_runtime *runtime, long pid, struct hf_now now)
     runtime->pid = pid;
     runtime->is_started = true;
     if (!runtime->remote)
-        hf_note(engine, HF_NOTE_INFO, runtime->server, runtime->generation, "started pid=%ld", pid);
+        hf_note(engine, runtime->server,
+                &(struct hf_note) {
+                    .event = HF_NOTE_STARTED, .generation = runtime->generation, .pid = pid });
     hf_runtime_maybe_greet(runtime);
 }
 
@@ -340,8 +346,11 @@ void hf_runtime_exited(struct hf_runtime *runtime, int wait_status, struct hf_no
     runtime->wait_status = wait_status;
     if (runtime->machine.state < HF_RUNTIME_CLOSING || runtime->is_loss_pending) {
         describe_exit(runtime);
-        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation, "exited reason=\"%s\"",
-                runtime->server->reason);
+        hf_note(engine, runtime->server,
+                &(struct hf_note) { .event = HF_NOTE_EXITED,
+                                    .generation = runtime->generation,
+                                    .pid = runtime->pid,
+                                    .reason = hf_span_of(runtime->server->reason) });
     }
     hf_runtime_lose(runtime, HF_RUNTIME_EV_EXITED);
     report_pending_loss(runtime);
@@ -374,10 +383,10 @@ void hf_runtime_taken_back(struct hf_runtime *runtime, const struct hf_span *tak
     assert(runtime->is_frozen);
     const bool is_proof = taken && hf_tail_is(&runtime->tail, *taken);
     if (taken && !is_proof)
-        hf_note(engine, HF_NOTE_WARN, runtime->server, runtime->generation,
-                "foreign_stdin bytes=%zu they are not the last that were written: somebody else "
-                "writes into its stdin, and no call in it counts as unread",
-                taken->n);
+        hf_note(engine, runtime->server,
+                &(struct hf_note) { .event = HF_NOTE_FOREIGN_STDIN,
+                                    .generation = runtime->generation,
+                                    .count = (int64_t)taken->n });
     runtime->taken_back = is_proof ? (int64_t)taken->n : 0;
     hf_runtime_maybe_settle(runtime);
 }

@@ -214,8 +214,11 @@ bool hf_server_op(struct hf_server *server, enum hf_op op, struct hf_now now)
     hf_set_now(engine, now);
     if (server->is_removed)
         return false;
-    hf_note(engine, engine->is_stopping ? HF_NOTE_DEBUG : HF_NOTE_INFO, server, server->generation,
-            "asked %s", names[op]);
+    hf_note(engine, server,
+            &(struct hf_note) { .event = HF_NOTE_ASKED,
+                                .is_routine = engine->is_stopping,
+                                .generation = server->generation,
+                                .what = hf_span_of(names[op]) });
     if (op == HF_OP_ENABLE)
         server->wanted = true;
     if (op == HF_OP_DISABLE || op == HF_OP_REMOVE) {

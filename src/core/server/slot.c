@@ -42,18 +42,23 @@ void hf_slot_begin_attempt(struct hf_slot *slot, bool is_extra)
     server->needs_auth = false;
     server->attempts++;
     slot->attempt = hf_runtime_new(slot);
-    hf_note(server->engine, HF_NOTE_DEBUG, server, server->generation, "attempt number=%u extra=%d",
-            slot->attempt_number, is_extra);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = HF_NOTE_ATTEMPT,
+                                .is_routine = true,
+                                .generation = server->generation,
+                                .count = slot->attempt_number });
     hf_slot_tell_waiting(slot);
 }
 
 /* One warning for each streak of failures, not one for each failure. */
-static void note_failure(struct hf_server *server, const char *what)
+static void note_failure(struct hf_server *server, enum hf_note_event event)
 {
-    const bool is_quiet =
-        server->warned_streak || server->cannot_start; /* told once, with its end */
-    hf_note(server->engine, is_quiet ? HF_NOTE_DEBUG : HF_NOTE_WARN, server, server->generation,
-            "%s reason=\"%s\" stderr=\"%s\"", what, server->reason, server->last_stderr);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = event,
+                                .is_routine = server->warned_streak || server->cannot_start,
+                                .generation = server->generation,
+                                .reason = hf_span_of(server->reason),
+                                .stderr_line = hf_span_of(server->last_stderr) });
     server->warned_streak = true;
 }
 
@@ -62,7 +67,7 @@ void hf_slot_attempt_failed(struct hf_slot *slot, bool is_charged)
     struct hf_server *server = slot->server;
     const bool is_beside = slot->machine.state == HF_SLOT_CONNECTED;
     const bool is_probe = slot->machine.state == HF_SLOT_PERMANENTLY_FAILED;
-    note_failure(server, is_beside ? "restart_failed the old one stays" : "attempt_failed");
+    note_failure(server, is_beside ? HF_NOTE_RESTART_FAILED : HF_NOTE_ATTEMPT_FAILED);
     const bool counts = is_charged && !slot->attempt_is_extra && !is_beside && !is_probe;
     if (counts)
         hf_backoff_attempt_failed(&server->backoff, server->engine->now_ms);
@@ -92,9 +97,12 @@ static void schedule(struct hf_slot *slot)
             return;
         }
         hf_timer_set(&server->engine->timers, &slot->due, now + delay);
-        hf_note(server->engine, HF_NOTE_INFO, server, server->generation,
-                "next_attempt in_ms=%llu k=%u", (unsigned long long)delay,
-                hf_backoff_k(&server->backoff, &server->settings.reconnect, now));
+        hf_note(server->engine, server,
+                &(struct hf_note) {
+                    .event = HF_NOTE_NEXT_ATTEMPT,
+                    .generation = server->generation,
+                    .delay_ms = (int64_t)delay,
+                    .count = hf_backoff_k(&server->backoff, &server->settings.reconnect, now) });
     }
     hf_slot_review_waiting(slot);
 }
@@ -172,8 +180,6 @@ static void do_install(struct hf_slot *slot)
     hf_free(server->problem); /* whatever the problem was, it has passed */
     server->problem = NULL;
     hf_listing_install(runtime);
-    hf_note(engine, HF_NOTE_INFO, server, runtime->generation, "connected tools=%zu",
-            server->parts[HF_PART_TOOLS] ? server->parts[HF_PART_TOOLS]->count : 0);
     hf_slot_touch(slot);
     hf_runtime_restore(runtime);
     if (runtime->transport->installed)
@@ -308,22 +314,30 @@ static const struct {
     { HF_SLOT_DO_PROBE_LATER, hf_slot_probe_later },
 };
 
-static void note_state(const struct hf_slot *slot, enum hf_slot_state from,
-                       enum hf_slot_event event)
+static void note_move(const struct hf_slot *slot, enum hf_slot_state from)
 {
+    static const enum hf_note_event events[HF_SLOT_STATE_COUNT] = {
+        [HF_SLOT_CONNECTING] = HF_NOTE_CONNECTING,      [HF_SLOT_CONNECTED] = HF_NOTE_CONNECTED,
+        [HF_SLOT_RECONNECTING] = HF_NOTE_LOST,          [HF_SLOT_DISCONNECTED] = HF_NOTE_RESTING,
+        [HF_SLOT_DISABLING] = HF_NOTE_DISABLING,        [HF_SLOT_DISABLED] = HF_NOTE_DISABLED,
+        [HF_SLOT_PERMANENTLY_FAILED] = HF_NOTE_GAVE_UP,
+    };
     const struct hf_server *server = slot->server;
     const enum hf_slot_state to = slot->machine.state;
-    if (to == HF_SLOT_PERMANENTLY_FAILED) {
-        hf_note(server->engine, HF_NOTE_ERROR, server, server->generation,
-                "gave_up reason=\"%s\" problem=\"%s\" stderr=\"%s\"", server->reason,
-                server->problem ? server->problem : "", server->last_stderr);
-        return;
-    }
-    const bool is_usual =
-        from == HF_SLOT_NEW || to == HF_SLOT_CONNECTING || server->engine->is_stopping;
-    hf_note(server->engine, is_usual ? HF_NOTE_DEBUG : HF_NOTE_INFO, server, server->generation,
-            "state from=%s to=%s on=%s", hf_slot_state_name(from), hf_slot_state_name(to),
-            hf_slot_event_name(event));
+    const struct hf_part *tools = server->parts[HF_PART_TOOLS];
+    const bool is_usual = to == HF_SLOT_CONNECTING ||
+                          (to == HF_SLOT_RECONNECTING && from != HF_SLOT_CONNECTED) ||
+                          (from == HF_SLOT_NEW && to != HF_SLOT_PERMANENTLY_FAILED);
+    hf_note(server->engine, server,
+            &(struct hf_note) { .event = events[to],
+                                .is_routine = is_usual || server->engine->is_stopping,
+                                .generation = server->generation,
+                                .from = hf_span_of(hf_slot_state_name(from)),
+                                .to = hf_span_of(hf_slot_state_name(to)),
+                                .reason = hf_span_of(server->reason),
+                                .problem = hf_span_of(server->problem),
+                                .stderr_line = hf_span_of(server->last_stderr),
+                                .count = tools ? (int64_t)tools->count : 0 });
 }
 
 unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
@@ -334,15 +348,22 @@ unsigned hf_slot_event(struct hf_slot *slot, enum hf_slot_event event)
     if (engine->on_cell)
         engine->on_cell(engine->on_cell_context, before, event);
     if (effects & HF_SLOT_DO_REPORT_BUG) {
-        hf_note(engine, HF_NOTE_ERROR, slot->server, slot->server->generation,
-                "bug state=%s event=%s", hf_slot_state_name(before), hf_slot_event_name(event));
+        hf_note(engine, slot->server,
+                &(struct hf_note) { .event = HF_NOTE_BUG,
+                                    .generation = slot->server->generation,
+                                    .what = HF_SPAN("slot"),
+                                    .from = hf_span_of(hf_slot_state_name(before)),
+                                    .to = hf_span_of(hf_slot_event_name(event)) });
         return effects;
     }
-    if (slot->machine.state != before)
-        note_state(slot, before, event);
+    const bool is_installed = effects & HF_SLOT_DO_INSTALL; /* noted when its tools are known */
+    if (slot->machine.state != before && !is_installed)
+        note_move(slot, before);
     for (size_t i = 0; i < sizeof performers / sizeof *performers; i++)
         if (effects & performers[i].bit)
             performers[i].perform(slot);
+    if (is_installed)
+        note_move(slot, before);
     if (slot->machine.state != before)
         hf_server_mark(slot->server);
     return effects;
