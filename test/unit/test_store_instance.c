@@ -91,6 +91,7 @@ static struct child start(void)
     struct child child = { 0 };
     struct hf_err err;
     int fds[2];
+    (void)fixture_directory(); /* before the fork: it is for both */
     if (pipe2(fds, O_CLOEXEC) != 0)
         abort();
     (void)fflush(NULL);
