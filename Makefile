@@ -10,7 +10,7 @@ export HOLDFAST_STATE_DIR ?= $(CURDIR)/$(BUILD)/state
 # Warnings are errors here and not for a packager, whose compiler may know more of them than ours.
 MESON_FLAGS ?= -Dwerror=true -Dbench=true
 
-.PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-turns clients fuzz kills mutants lint install uninstall format clean
+.PHONY: help setup setup-test build build-tests run test sim bench bench-scale bench-store bench-turns clients fuzz kills mutants lint install uninstall format clean
 
 help:
 	@echo 'make run        install what is needed, build, show holdfast at work, then serve (LISTEN=$(LISTEN))'
@@ -21,6 +21,7 @@ help:
 	@echo 'make sim        100,000 seeds of the simulator (`make test` runs 20,000)'
 	@echo 'make bench      speed beside a byte relay and beside other proxies, in one run'
 	@echo 'make bench-scale  many sessions, calls, subscriptions, tools: does one cost more among many?'
+	@echo 'make bench-store  marks, rows, loading, growth: what keeping things costs'
 	@echo 'make bench-turns BASE=DIR  what a call costs here, beside the build in DIR'
 	@echo 'make clients    drive real agents by a scripted model, and bring docs/CLIENTS.md up to date'
 	@echo 'make fuzz       fuzz each parser for a minute'
@@ -86,6 +87,9 @@ bench-scale: build
 	@$(BUILD)/bench_lookups $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
 	@echo
 	@$(BUILD)/bench_crowd $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
+
+bench-store: build
+	@$(BUILD)/bench_store $(BUILD)/bench-store
 
 bench-turns: build
 	@test -x '$(BASE)/holdfast' || { echo 'make bench-turns BASE=DIR: DIR is the build directory of another version'; exit 2; }

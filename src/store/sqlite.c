@@ -231,7 +231,7 @@ static bool has_durable(const struct hf_link *batches)
     struct hf_store_batch *batch;
     HF_LIST_EACH (batch, batches, struct hf_store_batch, letter.link)
         for (const struct hf_store_item *item = batch->first; item; item = item->next)
-            if (item->answer.request.is_durable || item->answer.request.kind == HF_STORE_LOAD)
+            if (item->answer.request.is_durable)
                 return true;
     return false;
 }

@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/hex.h"
+#include "io/random.h"
+#include "store/records.h"
 
 #define SQL_TEXT(id, text) [HF_SQL_##id] = (text),
 const char *const hf_sql_texts[HF_SQL_COUNT] = { HF_SQL_STATEMENTS(SQL_TEXT) };
@@ -176,6 +179,18 @@ static int first_int(struct hf_db *db, const char *sql, int64_t *ret)
     return code == SQLITE_ROW ? SQLITE_OK : code == SQLITE_DONE ? SQLITE_ERROR : code;
 }
 
+/* The secret is made with the tables, and so exactly once, whoever uses the file first. */
+static int make_tables(struct hf_db *db)
+{
+    uint8_t secret[HF_SEALING_SECRET_SIZE];
+    char digits[2 * sizeof secret + 1], sql[160];
+    hf_random(secret, sizeof secret);
+    hf_hex_write(secret, sizeof secret, digits);
+    (void)snprintf(sql, sizeof sql, "INSERT INTO secrets VALUES('sealing',x'%s')", digits);
+    const int code = hf_db_exec(db, HF_SQL_SCHEMA_1 "PRAGMA user_version=1");
+    return code == SQLITE_OK ? hf_db_exec(db, sql) : code;
+}
+
 static int migrate(struct hf_db *db, int64_t *ret_version)
 {
     int code = first_int(db, "PRAGMA user_version", ret_version);
@@ -186,7 +201,7 @@ static int migrate(struct hf_db *db, int64_t *ret_version)
     code = first_int(db, "PRAGMA user_version", ret_version); /* another one may have been first */
     if (code == SQLITE_OK && *ret_version < 1) {
         db->is_new = true;
-        code = hf_db_exec(db, HF_SQL_SCHEMA_1 "PRAGMA user_version=1");
+        code = make_tables(db);
     }
     if (code == SQLITE_OK)
         code = hf_db_exec(db, "COMMIT");
@@ -234,6 +249,9 @@ static int prepare_file(struct hf_db *db, int64_t now_ms, int64_t *ret_version)
         code = hf_db_exec(db, "PRAGMA journal_mode=WAL;PRAGMA journal_size_limit=8388608");
     if (code == SQLITE_OK)
         code = migrate(db, ret_version);
+    if (code ==
+        SQLITE_OK) /* what was made by now is on its disk; nothing else at a start need be */
+        code = hf_db_sync(db, false);
     if (code == SQLITE_OK && *ret_version <= HF_DB_SCHEMA)
         code = prove_writable(db, now_ms);
     return code;

@@ -1,5 +1,4 @@
 /* sqlite_loaded.c - what a process begins with, read in one transaction; see sqlite_apply.h. */
-#include "io/random.h"
 #include "store/sqlite_apply.h"
 #include "store/sqlite_query.h"
 
@@ -28,28 +27,18 @@ static bool read_digest(const struct hf_query *query, int column, uint8_t ret[HF
     return true;
 }
 
-/* Made once for all processes that ever use this file: whoever comes second reads the first one's.
- */
 static int read_secret(struct hf_db *db, struct hf_loaded *loaded)
 {
-    uint8_t made[HF_SEALING_SECRET_SIZE];
-    hf_random(made, sizeof made);
-    struct hf_query make = hf_query(db, HF_SQL_MAKE_SECRET);
-    hf_query_text(&make, HF_SPAN("sealing"));
-    hf_query_blob(&make, made, sizeof made);
-    int code = hf_query_run(&make);
-    if (code != SQLITE_OK)
-        return code;
     struct hf_query query = hf_query(db, HF_SQL_GET_SECRET);
-    hf_query_text(&query, HF_SPAN("sealing"));
     bool is_read = false;
+    hf_query_text(&query, HF_SPAN("sealing"));
     if (hf_query_next(&query)) {
         const struct hf_span bytes = hf_query_bytes(&query, 0);
         is_read = bytes.n == sizeof loaded->sealing_secret;
         if (is_read)
             memcpy(loaded->sealing_secret, bytes.p, bytes.n);
     }
-    code = hf_query_end(&query);
+    const int code = hf_query_end(&query);
     return code == SQLITE_OK && !is_read ? SQLITE_CORRUPT : code;
 }
 

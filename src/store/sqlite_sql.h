@@ -10,7 +10,8 @@
     "reason,came,waited,dispatched,ended,call_key,arguments,result"
 #define HF_SQL_RESOLUTION_COLUMNS "resolution,resolved_by,resolved,note"
 #define HF_SQL_CALL_VALUES                                                                         \
-    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"
+    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"                                         \
+    "?16,?17,?18,?19)"
 #define HF_SQL_CALL_UPDATE                                                                         \
     " ON CONFLICT(instance,number) DO UPDATE SET generation=excluded.generation,"                  \
     "attempts=excluded.attempts,evidence=excluded.evidence,outcome=excluded.outcome,"              \
@@ -19,11 +20,6 @@
 
 /* Numbers in the partial indexes are those of enum hf_call_end: 0 is OPEN, 5 is UNKNOWN. */
 #define HF_SQL_STATEMENTS(X)                                                                       \
-    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
-    X(COMMIT, "COMMIT")                                                                            \
-    X(PUT_META, "INSERT INTO meta VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2")         \
-    X(GET_META, "SELECT value FROM meta WHERE name=?1")                                            \
-    X(MAKE_SECRET, "INSERT OR IGNORE INTO secrets VALUES(?1,?2)")                                  \
     X(GET_SECRET, "SELECT bytes FROM secrets WHERE name=?1")                                       \
     X(PUT_CATALOG, "INSERT INTO catalogs VALUES(?1,?2,?3,?4) ON CONFLICT(server) DO UPDATE SET "   \
                    "era=?2,catalog=?3,at=?4")                                                      \

@@ -189,7 +189,13 @@ bool hf_store_ask(struct hf_store *store, const struct hf_store_request *request
     *item = (struct hf_store_item) { .answer = { .request = copy } };
     *batch->last = item;
     batch->last = &item->next;
+    batch->is_urgent |= copy.kind < HF_STORE_OPEN_CALL || copy.kind > HF_STORE_APPEND_CALL;
     return true;
+}
+
+bool hf_store_is_urgent(const struct hf_store *store)
+{
+    return store->open && store->open->is_urgent;
 }
 
 void hf_store_flush(struct hf_store *store)
@@ -231,6 +237,7 @@ static void let_go(struct hf_store *store, struct hf_store_batch *batch)
         batch->first = NULL;
         batch->last = &batch->first;
         batch->used = 0;
+        batch->is_urgent = false;
     } else {
         hf_store_batch_free(batch);
     }

@@ -4,7 +4,7 @@
  *
  * One interface for all implementations: sqlite.c, and memory.c for `store: "none"`. It belongs to
  * one thread, that of the loop, and never makes it wait: requests are copied, gathered, and handed
- * over once a turn; answers come later, and a descriptor tells when.
+ * over together; answers come later, and a descriptor tells when.
  *
  *     hf_store_ask … hf_store_flush ──► the implementation ──► hf_store_fd, hf_store_next
  *
@@ -86,7 +86,10 @@ void hf_store_free(struct hf_store *store, uint32_t wait_ms);
 
 /* False: it would be over the bound of what may be on its way, and nothing was asked. */
 HF_MUST_CHECK bool hf_store_ask(struct hf_store *store, const struct hf_store_request *request);
-void hf_store_flush(struct hf_store *store); /* hands over what was asked for; once a turn */
+/* Hands over what was asked for. Each time wakes another thread, which costs more than a hundred
+ * rows: whoever has many calls hands rows over every few milliseconds, and the rest at once. */
+void hf_store_flush(struct hf_store *store);
+bool hf_store_is_urgent(const struct hf_store *store); /* something else than rows was asked for */
 
 int hf_store_fd(const struct hf_store *store); /* readable while answers are there */
 /* NULL: none is there. An answer lives until the next call of this. */

@@ -20,6 +20,7 @@ struct hf_store_batch {
     struct hf_letter letter;
     struct hf_store_item *first, **last; /* none at all: it only says that the store is back */
     size_t size, used;                   /* of bytes[] */
+    bool is_urgent;                      /* not only rows of calls */
     max_align_t bytes[];
 };
 

@@ -174,6 +174,9 @@ TEST(requests_of_one_turn_are_one_transaction_and_are_answered_in_their_order)
         REQUIRE(hf_store_ask(store, &request));
     }
     CHECK(!hf_store_next(store)); /* nothing is handed over yet */
+    CHECK(!hf_store_is_urgent(store));
+    const struct hf_store_request touch = { .kind = HF_STORE_TOUCH_SESSION, .tag = 101 };
+    CHECK(hf_store_ask(store, &touch) && hf_store_is_urgent(store));
     hf_store_flush(store);
     for (uint64_t i = 1; i <= 100; i++) {
         struct hf_store_answer *answer;
@@ -182,6 +185,8 @@ TEST(requests_of_one_turn_are_one_transaction_and_are_answered_in_their_order)
         CHECK(answer->outcome == HF_STORE_DONE && answer->request.tag == i);
         CHECK_SPAN(answer->request.call.tool, "pay");
     }
+    const struct hf_store_answer *last = hf_store_next(store);
+    CHECK(last && last->request.tag == 101 && !hf_store_is_urgent(store));
     CHECK(!hf_store_next(store));
     CHECK_EQ(hf_store_health(store).transactions, before + 1);
 }
