@@ -328,12 +328,12 @@ const char *hf_admission_text(enum hf_admission admission)
 {
     static const char *const texts[] = {
         [HF_ADMITTED] = "welcome",
-        [HF_BAD_HOST] = "the Host of this request is none of ours; names that we go by are "
+        [HF_BAD_HOST] = "the Host of this request is no name of this holdfast; further names are "
                         "listed in holdfast.hosts",
-        [HF_BAD_ORIGIN] = "web pages of this Origin may not come in; those that may are "
-                          "listed in holdfast.origins",
+        [HF_BAD_ORIGIN] = "web pages of this Origin are not allowed; allowed ones are listed in "
+                          "holdfast.origins",
         [HF_NO_TOKEN] = "a token is needed: Authorization: Bearer TOKEN",
-        [HF_WRONG_TOKEN] = "the token is none that we know",
+        [HF_WRONG_TOKEN] = "the token is not known here",
         [HF_UNDECIDED] = "it is not decided yet",
     };
     return texts[admission];

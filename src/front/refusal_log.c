@@ -64,15 +64,16 @@ void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission a
     const struct hf_span origin = shortened(hf_http_header(head, HF_HTTP_ORIGIN));
     switch (admission) {
     case HF_BAD_HOST:
-        log_refusal(front, HF_REFUSED_HOST,
-                    "refused a request from %.*s: its Host \"%.*s\" is none of ours; if it is, "
-                    "add it to holdfast.hosts",
-                    HF_FMT(from), HF_FMT(host));
+        log_refusal(
+            front, HF_REFUSED_HOST,
+            "refused a request from %.*s: its Host \"%.*s\" is no name of this holdfast; to "
+            "allow it, add it to holdfast.hosts",
+            HF_FMT(from), HF_FMT(host));
         break;
     case HF_BAD_ORIGIN:
         log_refusal(front, HF_REFUSED_ORIGIN,
-                    "refused a request from %.*s: web pages of \"%.*s\" may not come in; if they "
-                    "may, add that to holdfast.origins",
+                    "refused a request from %.*s: web pages of \"%.*s\" are not allowed; to allow "
+                    "them, add that to holdfast.origins",
                     HF_FMT(from), HF_FMT(origin));
         break;
     case HF_NO_TOKEN:
@@ -81,7 +82,7 @@ void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission a
         break;
     case HF_WRONG_TOKEN:
         log_refusal(front, HF_REFUSED_WRONG_TOKEN,
-                    "refused a request from %.*s: its token is none that we know", HF_FMT(from));
+                    "refused a request from %.*s: its token is not known here", HF_FMT(from));
         break;
     case HF_ADMITTED:
     case HF_UNDECIDED: break;
@@ -95,7 +96,7 @@ void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *p
 {
     const char *token = party ? hf_party_token(party) : NULL;
     log_refusal(front, HF_REFUSED_LIMIT,
-                "refused a request of %s%s%s: of all %s it has its share, or none are left",
+                "refused a request of %s%s%s: its share of the %s is used up, or all are in use",
                 token ? "token \"" : "a client", token ? token : "", token ? "\"" : "",
                 hf_limit_name(limit));
     struct hf_tally *tally = front->tallies.list;

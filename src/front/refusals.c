@@ -6,8 +6,8 @@ enum { QUIET_MS = 1000 };
 static const struct {
     const char *name, *text;
 } words[] = {
-    [HF_REFUSED_HOST] = { "host", "a Host that is none of ours" },
-    [HF_REFUSED_ORIGIN] = { "origin", "an Origin that may not come in" },
+    [HF_REFUSED_HOST] = { "host", "a Host that is no name of this holdfast" },
+    [HF_REFUSED_ORIGIN] = { "origin", "an Origin that is not allowed" },
     [HF_REFUSED_NO_TOKEN] = { "no_token", "no token" },
     [HF_REFUSED_WRONG_TOKEN] = { "wrong_token", "a token that we do not know" },
     [HF_REFUSED_LIMIT] = { "limit", "more than their share" },

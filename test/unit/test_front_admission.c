@@ -166,7 +166,7 @@ TEST(who_is_turned_away_is_one_line_a_second_of_each_kind_and_a_count)
     struct front *f = front_new(1000000, 10);
     CHECK(hf_http_front_admit(f->http, access_of(HF_SPAN("good"))));
     CHECK_EQ(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status, 401);
-    CHECK_STR(f->log, "refused a request from 127.0.0.1: its token is none that we know\n");
+    CHECK_STR(f->log, "refused a request from 127.0.0.1: its token is not known here\n");
     f->log[0] = '\0';
     for (int i = 0; i < 5; i++)
         CHECK_EQ(initialize(f, "Authorization: Bearer wrong-and-secret\r\n")->status, 401);
@@ -183,8 +183,8 @@ TEST(who_is_turned_away_is_one_line_a_second_of_each_kind_and_a_count)
     f->log[0] = '\0';
     CHECK_EQ(initialize(f, "Origin: https://evil.a\r\n")->status, 403);
     CHECK(!strcmp(f->log,
-                  "refused a request from 127.0.0.1: web pages of \"https://evil.a\" may not "
-                  "come in; if they may, add that to holdfast.origins\n"));
+                  "refused a request from 127.0.0.1: web pages of \"https://evil.a\" are not "
+                  "allowed; to allow them, add that to holdfast.origins\n"));
     f->log[0] = '\0';
     CHECK_EQ(ask(f, "GET", "/mcp", "X: y\r\n", "")->status, 401);
     const struct trip *x = ask(f, "GET", "/metrics", "", "");
