@@ -126,7 +126,7 @@ struct hf_store *hf_store_memory_new(struct hf_err *err)
 {
     static const struct hf_store_ops ops = { post, health, end };
     uint8_t bytes[HF_MAP_KEY_SIZE];
-    struct hf_mailbox *answers = hf_mailbox_new(HF_STORE_BATCHES_MAX);
+    struct hf_mailbox *answers = hf_mailbox_new(HF_STORE_MAILBOX_MAX);
     if (!answers) {
         hf_fail(err, "there are no descriptors left for a store");
         return NULL;

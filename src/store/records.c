@@ -27,7 +27,7 @@ static const char *name_after(char *const *names, const char *last)
 
 struct hf_server_key hf_server_key_of(const struct hf_server_identity *identity)
 {
-    struct hf_server_key key;
+    struct hf_server_key key = { { 0 } };
     struct hf_sha256 hash;
     hf_sha256_init(&hash);
     feed(&hash, identity->command);

@@ -26,7 +26,7 @@
 
 struct hf_ring;
 
-enum { HF_RING_SLOTS = 1024, HF_RING_NO_SLOT = UINT32_MAX };
+enum { HF_RING_SLOTS = 1024, HF_RING_NO_SLOT = HF_RING_SLOTS };
 
 struct hf_mark {
     uint64_t number; /* of the call, in its process */

@@ -497,9 +497,8 @@ struct hf_store *hf_store_sqlite_new(const struct hf_store_options *options, str
     struct writer *writer = hf_new(struct writer);
     atomic_init(&writer->users, 1);
     (void)pthread_mutex_init(&writer->lock, NULL);
-    /* One place more: a batch that says that the store is back comes beside those with answers. */
-    writer->requests = hf_mailbox_new(HF_STORE_BATCHES_MAX);
-    writer->answers = hf_mailbox_new(2 * HF_STORE_BATCHES_MAX);
+    writer->requests = hf_mailbox_new(HF_STORE_MAILBOX_MAX);
+    writer->answers = hf_mailbox_new(HF_STORE_MAILBOX_MAX);
     writer->directory = hf_strdup(options->directory);
     writer->instance = hf_strdup(options->instance);
     writer->options = (struct hf_store_options) {

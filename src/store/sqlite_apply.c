@@ -4,7 +4,7 @@
 
 enum {
     PORTION_ROWS = 1000, /* about 10 ms of the writer thread; bench/store.c measures it */
-    VACUUM_PAGES = 256,
+    VACUUM_PAGES = 1024,
 };
 
 static int put_catalog(struct hf_db *db, const struct hf_catalog_record *record)
@@ -140,14 +140,13 @@ int hf_sqlite_retire(struct hf_db *db, const struct hf_retention *bounds,
     if (code == SQLITE_OK && bounds->bytes_max && bytes > bounds->bytes_max)
         code = retire(db, HF_SQL_RETIRE_CALLS, 0, &many);
     if (code == SQLITE_OK && free_pages > VACUUM_PAGES)
-        code = hf_db_exec(db, "PRAGMA incremental_vacuum(256)");
+        code = hf_db_exec(db, "PRAGMA incremental_vacuum(1024)");
     if (code != SQLITE_OK)
         return code;
     ret_retired->calls = old + many;
     /* Old rows need not be the oldest of the portion alone: any that went may have others behind.
      */
-    ret_retired->has_more =
-        old > 0 || many > 0 || sessions == PORTION_ROWS || free_pages > 2 * VACUUM_PAGES;
+    ret_retired->has_more = old > 0 || many > 0 || sessions == PORTION_ROWS;
     return SQLITE_OK;
 }
 

@@ -147,17 +147,23 @@ static uint64_t mono_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Whether a lock may be waited for any longer; naps if so. */
+static bool may_wait_on(const struct hf_db *db, uint64_t since_ms)
+{
+    const struct timespec nap = { .tv_nsec = BUSY_NAP_MS * 1000000L };
+    if (mono_ms() - since_ms >= db->busy_ms || (db->gives_up && atomic_load(db->gives_up)))
+        return false;
+    (void)nanosleep(&nap, NULL);
+    return true;
+}
+
 /* SQLite asks whether to try again for a lock: yes, until busy_ms are over. */
 static int on_busy(void *context, int tries)
 {
     struct hf_db *db = context;
-    const struct timespec nap = { .tv_nsec = BUSY_NAP_MS * 1000000L };
     if (tries == 0)
         db->busy_since_ms = mono_ms();
-    if (mono_ms() - db->busy_since_ms >= db->busy_ms || (db->gives_up && atomic_load(db->gives_up)))
-        return 0;
-    (void)nanosleep(&nap, NULL);
-    return 1;
+    return may_wait_on(db, db->busy_since_ms);
 }
 
 void hf_db_init(struct hf_db *db, const struct hf_sqlite *api, const char *directory,
@@ -266,34 +272,45 @@ static void make_private(const char *path)
         close(fd);
 }
 
+static enum hf_store_reason try_to_open(struct hf_db *db, int64_t now_ms, struct hf_err *err)
+{
+    int64_t version = 0;
+    db->is_new = false;
+    db->newest_ms = 0;
+    make_private(db->path);
+    db->file = file_at(db->path);
+    const int code = prepare_file(db, now_ms, &version);
+    db->wal = wal_of(db);
+    if (code == SQLITE_OK && version <= HF_DB_SCHEMA)
+        return HF_STORE_BECAUSE_NONE;
+    const enum hf_store_reason reason =
+        code != SQLITE_OK ? hf_db_reason(db, code, err) : HF_STORE_BECAUSE_NEWER;
+    hf_db_close(db);
+    if (reason == HF_STORE_BECAUSE_NEWER)
+        hf_fail(err,
+                "%s: it was written by a newer holdfast (schema %lld, ours is %d); nothing is kept "
+                "until this one is brought up to date",
+                db->path, (long long)version, HF_DB_SCHEMA);
+    return reason;
+}
+
 enum hf_store_reason hf_db_open(struct hf_db *db, int64_t now_ms, struct hf_err *err)
 {
+    const uint64_t began_ms = mono_ms();
     db->set_aside[0] = '\0';
     if (db->is_damaged)
         set_aside(db, db->file, now_ms);
     db->is_damaged = false;
-    for (int attempt = 0;; attempt++) {
-        int64_t version = 0;
-        db->is_new = false;
-        db->newest_ms = 0;
-        make_private(db->path);
-        db->file = file_at(db->path);
-        const int code = prepare_file(db, now_ms, &version);
-        db->wal = wal_of(db);
-        if (code == SQLITE_OK && version <= HF_DB_SCHEMA)
-            return HF_STORE_BECAUSE_NONE;
-        const struct hf_db_file opened = db->file;
-        const enum hf_store_reason reason =
-            code != SQLITE_OK ? hf_db_reason(db, code, err) : HF_STORE_BECAUSE_NEWER;
-        hf_db_close(db);
-        if (reason == HF_STORE_BECAUSE_NEWER)
-            hf_fail(err,
-                    "%s: it was written by a newer holdfast (schema %lld, ours is %d); "
-                    "nothing is kept until this one is brought up to date",
-                    db->path, (long long)version, HF_DB_SCHEMA);
-        if (reason != HF_STORE_BECAUSE_CORRUPT || attempt > 0)
+    for (;;) {
+        const enum hf_store_reason reason = try_to_open(db, now_ms, err);
+        /* For some locks of a file that is being made SQLite does not ask whether to try again. */
+        if (reason == HF_STORE_BECAUSE_LOCKED && may_wait_on(db, began_ms))
+            continue;
+        if (reason != HF_STORE_BECAUSE_CORRUPT || db->set_aside[0])
             return reason;
-        set_aside(db, opened, now_ms);
+        set_aside(db, db->file, now_ms);
+        if (!db->set_aside[0]) /* somebody else is at it */
+            return reason;
     }
 }
 

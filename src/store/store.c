@@ -139,8 +139,10 @@ static unsigned spans_of(struct hf_store_request *request, struct hf_span *ret[S
 
 static void *cut(struct hf_store_batch *batch, size_t size)
 {
+    const size_t step = sizeof(max_align_t);
+    batch->used = (batch->used + step - 1) / step * step;
     void *at = (char *)batch->bytes + batch->used;
-    batch->used += (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+    batch->used += size;
     return at;
 }
 
@@ -163,33 +165,45 @@ static struct hf_store_batch *batch_with_room(struct hf_store *store, size_t siz
     return store->open;
 }
 
-bool hf_store_ask(struct hf_store *store, const struct hf_store_request *request)
+static size_t size_of(struct hf_store_request *request)
 {
-    struct hf_store_request copy = *request;
     struct hf_span *spans[SPANS_MAX];
-    const unsigned count = spans_of(&copy, spans);
     size_t text = 0;
+    const unsigned count = spans_of(request, spans);
     for (unsigned i = 0; i < count; i++)
         text += spans[i]->n;
-    const size_t size = sizeof(struct hf_store_item) + text + 2 * sizeof(max_align_t);
-    if (text > HF_STORE_BYTES_MAX || store->bytes + size > HF_STORE_BYTES_MAX ||
-        store->batches == HF_STORE_BATCHES_MAX) {
-        store->refused++;
-        return false;
-    }
-    struct hf_store_batch *batch = batch_with_room(store, size);
+    return sizeof(struct hf_store_item) + text + 2 * sizeof(max_align_t);
+}
+
+/* The batch has room for it. */
+static void append(struct hf_store_batch *batch, const struct hf_store_request *request)
+{
     struct hf_store_item *item = cut(batch, sizeof *item);
-    char *at = cut(batch, text);
+    struct hf_span *spans[SPANS_MAX];
+    *item = (struct hf_store_item) { .answer = { .request = *request } };
+    const unsigned count = spans_of(&item->answer.request, spans);
     for (unsigned i = 0; i < count; i++) {
+        char *at = (char *)batch->bytes + batch->used;
         if (spans[i]->n)
             memcpy(at, spans[i]->p, spans[i]->n);
         spans[i]->p = at;
-        at += spans[i]->n;
+        batch->used += spans[i]->n;
     }
-    *item = (struct hf_store_item) { .answer = { .request = copy } };
     *batch->last = item;
     batch->last = &item->next;
-    batch->is_urgent |= copy.kind < HF_STORE_OPEN_CALL || copy.kind > HF_STORE_APPEND_CALL;
+    batch->is_urgent |= request->kind < HF_STORE_OPEN_CALL || request->kind > HF_STORE_APPEND_CALL;
+}
+
+bool hf_store_ask(struct hf_store *store, const struct hf_store_request *request)
+{
+    struct hf_store_request copy = *request;
+    const size_t size = size_of(&copy);
+    if (store->bytes > HF_STORE_BYTES_MAX || size > HF_STORE_BYTES_MAX - store->bytes ||
+        store->batches >= HF_STORE_BATCHES_MAX) {
+        store->refused++;
+        return false;
+    }
+    append(batch_with_room(store, size), request);
     return true;
 }
 
@@ -223,6 +237,8 @@ static void post_waiting(struct hf_store *store)
     store->waiting_count = 0;
     HF_LIST_EACH_SAFE (batch, &batches, struct hf_store_batch, letter.link) {
         hf_unlink(&batch->letter.link);
+        store->bytes += batch->size;
+        store->batches++;
         store->ops->post(store, batch);
     }
 }
@@ -245,20 +261,9 @@ static void let_go(struct hf_store *store, struct hf_store_batch *batch)
 
 static void finish_reading(struct hf_store *store)
 {
-    struct hf_store_batch *batch = store->reading;
+    if (store->reading)
+        let_go(store, store->reading);
     store->reading = NULL;
-    if (!batch)
-        return;
-    if (!store->kept) {
-        let_go(store, batch);
-        return;
-    }
-    batch->first = store->kept;
-    batch->last = store->kept_last;
-    *batch->last = NULL;
-    store->waiting_bytes += batch->size;
-    hf_list_push(&store->waiting, &batch->letter.link);
-    store->kept = NULL;
 }
 
 static bool take_batch(struct hf_store *store)
@@ -277,19 +282,35 @@ static bool take_batch(struct hf_store *store)
     }
     store->reading = batch;
     store->next = batch->first;
-    store->kept = NULL;
-    store->kept_last = &store->kept;
     return true;
 }
 
-/* Whether an answer is put off: its request waits until the store is back. */
-static bool shall_wait(const struct hf_store *store, const struct hf_store_answer *answer)
+/* Whether an answer is put off, because its request waits until the store is back. Requests that
+ * wait are copied together: they may have come one by one. */
+static bool put_off(struct hf_store *store, const struct hf_store_answer *answer)
 {
-    return answer->outcome != HF_STORE_DONE && answer->request.may_wait &&
-           answer->reason != HF_STORE_BECAUSE_NOT_VALID &&
-           answer->reason != HF_STORE_BECAUSE_NOT_FOUND &&
-           answer->reason != HF_STORE_BECAUSE_NEWER &&
-           store->waiting_bytes + store->reading->size <= HF_STORE_WAITING_MAX;
+    struct hf_store_request request = answer->request;
+    const size_t size = size_of(&request);
+    struct hf_store_batch *batch =
+        hf_list_empty(&store->waiting)
+            ? NULL
+            : HF_ITEM(store->waiting.prev, struct hf_store_batch, letter.link);
+    if (answer->outcome == HF_STORE_DONE || !request.may_wait ||
+        answer->reason == HF_STORE_BECAUSE_NOT_VALID ||
+        answer->reason == HF_STORE_BECAUSE_NOT_FOUND || answer->reason == HF_STORE_BECAUSE_NEWER ||
+        answer->reason == HF_STORE_BECAUSE_NO_LIBRARY)
+        return false;
+    if (!batch || batch->size - batch->used < size) {
+        const size_t room = size > HF_STORE_BLOCK_BYTES ? size : HF_STORE_BLOCK_BYTES;
+        if (store->waiting_bytes + room > HF_STORE_WAITING_MAX)
+            return false;
+        batch = hf_store_batch_new(room);
+        hf_list_push(&store->waiting, &batch->letter.link);
+        store->waiting_bytes += room;
+    }
+    append(batch, &request);
+    store->waiting_count++;
+    return true;
 }
 
 struct hf_store_answer *hf_store_next(struct hf_store *store)
@@ -304,11 +325,8 @@ struct hf_store_answer *hf_store_next(struct hf_store *store)
             continue;
         }
         store->next = item->next;
-        if (!shall_wait(store, &item->answer))
+        if (!put_off(store, &item->answer))
             return store->given = &item->answer;
-        *store->kept_last = item;
-        store->kept_last = &item->next;
-        store->waiting_count++;
     }
 }
 

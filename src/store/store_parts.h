@@ -34,7 +34,9 @@ struct hf_store_ops { /* Callback table, because implementations are chosen at r
 };
 
 enum {
-    HF_STORE_BATCHES_MAX = 1024, /* on their way, so a mailbox of that size is never full */
+    HF_STORE_BATCHES_MAX = 1024, /* on their way, when something is asked for */
+    /* Those that waited come on top, and what tells that the store is back. */
+    HF_STORE_MAILBOX_MAX = 2 * HF_STORE_BATCHES_MAX,
     HF_STORE_BLOCK_BYTES = 64 << 10,
     HF_STORE_BYTES_MAX = 64 << 20,   /* on their way */
     HF_STORE_WAITING_MAX = 16 << 20, /* of what waits for the store's return */
@@ -46,11 +48,10 @@ struct hf_store {
     struct hf_store_batch *open; /* being filled; NULL: none */
     struct hf_link spares;       /* batches that came back, to be used again */
     unsigned spare_count;
-    struct hf_link came, waiting;            /* batches with answers; with requests that wait */
-    struct hf_store_batch *reading;          /* whose answers are being given */
-    struct hf_store_answer *given;           /* the last one */
-    struct hf_store_item *next;              /* of its answers */
-    struct hf_store_item *kept, **kept_last; /* of its requests: those that shall wait */
+    struct hf_link came, waiting;   /* batches with answers; with requests that wait */
+    struct hf_store_batch *reading; /* whose answers are being given */
+    struct hf_store_answer *given;  /* the last one */
+    struct hf_store_item *next;     /* of its answers */
     size_t bytes, batches, waiting_bytes;
     uint64_t waiting_count, refused;
 };

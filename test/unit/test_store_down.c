@@ -95,6 +95,33 @@ TEST(a_file_that_another_program_holds_fails_requests_at_once_and_is_used_again_
     CHECK_STR(fixture_all_rows(), "aaaaaaaa-3 pay result");
 }
 
+TEST(ten_thousand_rows_that_came_one_by_one_wait_for_the_store_and_none_is_lost)
+{
+    enum { MANY = 10000 };
+    char path[FIXTURE_PATH_SIZE];
+    fixture_path("later", path);
+    struct hf_store *store = fixture_store_with(&(struct hf_store_options) {
+        .directory = path, .instance = "aaaaaaaa", .retry_min_ms = 1, .retry_max_ms = 4 });
+    check_down(store, HF_STORE_BECAUSE_NO_ACCESS, "cannot be opened");
+    for (uint64_t i = 1; i <= MANY; i++) {
+        const struct hf_store_request request = call(i, true);
+        REQUIRE(hf_store_ask(store, &request));
+        hf_store_flush(store);
+        while (hf_store_health(store).waiting < i) { /* it comes back, and is kept */
+            REQUIRE(!hf_store_next(store));
+            REQUIRE(hf_store_health(store).waiting == i || hf_store_wait(store, 60000));
+        }
+    }
+    CHECK_EQ(mkdir(path, 0700), 0);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        const struct hf_store_answer *answer;
+        while (!(answer = hf_store_next(store)))
+            REQUIRE(hf_store_wait(store, 60000));
+        CHECK(answer->outcome == HF_STORE_DONE && answer->request.call.number == i);
+    }
+    CHECK_EQ(hf_store_health(store).waiting, 0);
+}
+
 TEST(a_store_that_waits_for_a_lock_can_be_left)
 {
     const struct hf_sqlite *api = hf_sqlite_load(NULL);
