@@ -34,6 +34,7 @@ struct stage {
     pid_t proxy;
     int to, from, log;
     struct hf_buf answers, notes; /* everything that came, for good: a scene is short */
+    unsigned unread;              /* calls that were sent again since the server never read them */
     long pid;                     /* of the server, by the newest log line that names it */
     unsigned generation;          /* of the newest one that is connected */
     unsigned next_id;
@@ -85,8 +86,8 @@ static void start_proxy(struct stage *stage)
         (void)dup2(in[0], STDIN_FILENO);
         (void)dup2(out[1], STDOUT_FILENO);
         (void)dup2(err[1], STDERR_FILENO);
-        (void)execl(stage->holdfast, stage->holdfast, "run", "--name", "ledger", "--",
-                    stage->ledger, stage->file, (char *)NULL);
+        (void)execl(stage->holdfast, stage->holdfast, "run", "--name", "ledger", "--log-format",
+                    "json", "--", stage->ledger, stage->file, (char *)NULL);
         (void)fprintf(stderr, "%s: %s\n", stage->holdfast, strerror(errno));
         _exit(127);
     }
@@ -98,20 +99,20 @@ static void start_proxy(struct stage *stage)
     stage->log = err[0];
 }
 
-static const char *text_after(const char *line, const char *word)
+/* `line` is an entry of holdfast's log, a JSON object. */
+static void learn_from_entry(struct stage *stage, struct hf_span line)
 {
-    const char *at = strstr(line, word);
-    return at ? at + strlen(word) : NULL;
-}
-
-static void learn_from_note(struct stage *stage, const char *line)
-{
-    const char *generation = text_after(line, " generation=");
-    const char *pid = text_after(line, " started pid=");
-    if (pid)
-        stage->pid = atol(pid);
-    if (generation && strstr(line, " connected tools="))
-        stage->generation = (unsigned)atoi(generation);
+    int64_t number;
+    const struct hf_span event = hf_json_get(line, HF_SPAN("event"));
+    if (hf_json_string_is(event, HF_SPAN("started")) &&
+        hf_json_int(hf_json_get(line, HF_SPAN("pid")), &number))
+        stage->pid = (long)number;
+    if (hf_json_string_is(hf_json_get(line, HF_SPAN("to")), HF_SPAN("connected")) &&
+        hf_json_int(hf_json_get(line, HF_SPAN("generation")), &number))
+        stage->generation = (unsigned)number;
+    if (hf_json_string_is(event, HF_SPAN("resend")) &&
+        hf_json_string_is(hf_json_get(line, HF_SPAN("evidence")), HF_SPAN("unread")))
+        stage->unread++;
 }
 
 /* Reads what is there; false at the end of it. */
@@ -128,9 +129,9 @@ static void take_notes(struct stage *stage, size_t from)
 {
     const struct hf_span all = hf_buf_span(&stage->notes);
     for (const char *end; all.n && (end = memchr(all.p + from, '\n', all.n - from));) {
-        char line[1000];
-        (void)snprintf(line, sizeof line, "%.*s", (int)(end - all.p - (long)from), all.p + from);
-        learn_from_note(stage, line);
+        const struct hf_span line = { all.p + from, (size_t)(end - all.p) - from };
+        if (hf_json_type(line) == HF_JSON_OBJECT)
+            learn_from_entry(stage, line);
         from = (size_t)(end - all.p) + 1;
     }
 }
@@ -245,17 +246,6 @@ static unsigned count_effects(const struct stage *stage)
     return lines;
 }
 
-static unsigned count_notes(const struct stage *stage, const char *word)
-{
-    const struct hf_span all = hf_buf_span(&stage->notes);
-    const size_t length = strlen(word);
-    unsigned count = 0;
-    for (const char *at = all.p; (at = memmem(at, (size_t)(all.p + all.n - at), word, length));
-         at += length)
-        count++;
-    return count;
-}
-
 /* 'R', 'S', 'T', 'Z' …, as /proc says; 'X' once there is nothing left to ask. */
 static char state_of(long pid)
 {
@@ -318,7 +308,7 @@ static struct outcome killed_unread(struct stage *stage)
     struct outcome outcome = { .promised = CALLS, .is_as_promised = true };
     unsigned ids[CALLS];
     const unsigned generation = stage->generation;
-    const unsigned before = count_notes(stage, " resend evidence=unread ");
+    const unsigned before = stage->unread;
     kill_server(stage, SIGSTOP);
     for (unsigned i = 0; i < CALLS; i++)
         ids[i] = ask_pay(stage, "books");
@@ -327,7 +317,7 @@ static struct outcome killed_unread(struct stage *stage)
     for (unsigned i = 0; i < CALLS; i++)
         outcome.is_as_promised &= wait_for_answer(stage, ids[i]).code == 0;
     wait_for_generation(stage, generation + 1); /* its log line stands behind those of the calls */
-    const unsigned unread = count_notes(stage, " resend evidence=unread ") - before;
+    const unsigned unread = stage->unread - before;
     outcome.is_as_promised &= unread == CALLS;
     (void)snprintf(outcome.saw, sizeof outcome.saw, "%d %s (%u proven unread)", CALLS,
                    outcome.is_as_promised ? "results" : "answers, not all results", unread);
