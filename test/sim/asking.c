@@ -189,6 +189,9 @@ static bool is_forbidden(const struct client *client, const struct request *r)
     case ASK_GIVEN: return !policy_allows(client, r->target, "v");
     case ASK_PROMPT:
     case ASK_COMPLETE: return !policy_allows(client, r->target, "p");
+    case ASK_READ:
+    case ASK_SUBSCRIBE:
+    case ASK_UNSUBSCRIBE: return !policy_allows(client, r->target, "res:");
     default: return !policy_allows(client, r->target, NULL);
     }
 }

@@ -122,7 +122,8 @@ static void examine_listening(struct sim *sim, struct client *client, struct chi
     if (!r || r->state != OPEN || sim->has_failed || !run_to_rest_with_parked(sim))
         return;
     sim->stats->listens[LISTENS_EXAMINED]++;
-    const bool has_updates = child->runtime && child->runtime->has_subscribe;
+    const bool has_updates =
+        child->runtime && child->runtime->has_subscribe && policy_allows(client, instance, "res:");
     hf_buf_printf(&child->out,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
                   "\"params\":{\"uri\":\"res://%d/1\"}}\n",

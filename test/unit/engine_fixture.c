@@ -73,8 +73,7 @@ static void send_to(struct world *w, const struct hf_effect *effect)
     m->via = effect->via;
     m->is_answer = effect->is_answer;
     m->error_code = effect->error_code;
-    if (effect->over)
-        c->over = effect->over;
+    c->over = effect->over ? effect->over : c->over;
     CHECK_EQ(m->is_answer, m->msg.kind >= HF_MSG_RESULT);
 }
 
@@ -114,10 +113,7 @@ static void perform(struct world *w, const struct hf_effect *effect)
         c->runtime = NULL;
         break;
     case HF_DO_SEND:
-        if (w->send)
-            w->send(effect);
-        else
-            send_to(w, effect);
+        (w->send ? w->send(effect) : send_to(w, effect));
         break;
     case HF_DO_NOTE: keep_note(w, effect->note); break;
     case HF_DO_FORGET_SERVER: break;

@@ -176,8 +176,8 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const size_t intro = says_it ? 0 : strlen(session->initialize_params);
     const size_t bytes = msg->text.n + intro;
     const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;
-    if (hf_party_refuse(in, NULL, HF_SHARED_CALLS, 1) ||
-        hf_party_refuse(in, NULL, HF_SHARED_HELD, bytes))
+    if (hf_reply_if_over(in, NULL, HF_SHARED_CALLS, 1) ||
+        hf_reply_if_over(in, NULL, HF_SHARED_HELD, bytes))
         return NULL;
     struct hf_call *call = make_call(engine, owner, session, method, eras + msg->text.n + 1);
     if (!call) { /* calls of our own, and lines that are half written, have the last places */
@@ -436,7 +436,7 @@ void hf_call_release(struct hf_call *call)
     struct hf_runtime *runtime = hf_call_step_aside(call);
     hf_timer_clear(&engine->timers, &call->timer);
     hf_session_remove_call(call);
-    hf_party_call_gone(call, false);
+    hf_call_set_gone(call, false);
     hf_call_weigh(call, call->held, 0);
     if (call->party)
         hf_party_give(engine, call->party, HF_SHARED_CALLS, 1);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "core/call/answer.h"
 #include "core/call/call.h"
+#include "core/call/party.h"
 #include "core/call/seam.h"
 #include "core/call/send.h"
 #include "core/call/use.h"
@@ -13,8 +14,13 @@
 #include "core/machine/stage.h"
 #include "core/outbox.h"
 #include "core/settings.h"
+#include "core/state/party.h"
 #include "core/state/runtime.h"
 #include "core/state/session.h"
+
+/* Of the calls whose clients are gone, so many are looked at for one that may be cancelled: a
+ * server with a long goneMs must not make every arrival slow. */
+enum { GONE_LOOKED_AT = 64 };
 
 /* ---- turns: one queue for each client, served in rotation ---- */
 
@@ -245,6 +251,37 @@ void hf_call_give_way(struct hf_call *call)
                  "was cancelled to make room for others, but it may have run. Check its effect "
                  "before sending it again.",
                  call->slot->server->name);
+}
+
+void hf_call_set_gone(struct hf_call *call, bool is_gone)
+{
+    struct hf_engine *engine = call->engine;
+    if ((hf_call_detour(call)->gone_ms != 0) == is_gone)
+        return;
+    struct hf_detour *detour = hf_call_make_detour(call);
+    detour->gone_ms = is_gone ? engine->now_ms : 0;
+    if (is_gone) {
+        engine->gone_count++;
+        hf_list_push(&hf_client_party_outermost(call->party)->gone, &detour->in_gone);
+    } else {
+        engine->gone_count--;
+        hf_unlink(&detour->in_gone);
+    }
+}
+
+bool hf_party_cancel_gone(struct hf_client_party *party)
+{
+    unsigned looked_at = 0;
+    struct hf_detour *detour;
+    HF_LIST_EACH (detour, &hf_client_party_outermost(party)->gone, struct hf_detour, in_gone) {
+        if (hf_call_gives_way(detour->call)) {
+            hf_call_give_way(detour->call);
+            return true;
+        }
+        if (++looked_at == GONE_LOOKED_AT)
+            return false;
+    }
+    return false;
 }
 
 /* The oldest call whose client has been gone for goneMs gives its place to one that waits for it.

@@ -8,6 +8,7 @@
 #include "core/state/server.h"
 
 struct hf_call;
+struct hf_client_party;
 
 void hf_slot_touch(struct hf_slot *slot); /* the slot is used: its idle time starts anew */
 void hf_slot_review_waiting(struct hf_slot *slot);
@@ -30,6 +31,11 @@ bool hf_call_is_forsaken(const struct hf_call *call); /* its client has been gon
 /* Whether the call may be cancelled for others: it was sent, and its client is gone for goneMs. */
 bool hf_call_gives_way(const struct hf_call *call);
 void hf_call_give_way(struct hf_call *call);
+/* Nobody waits for the call's answer any more, or somebody does again. */
+void hf_call_set_gone(struct hf_call *call, bool is_gone);
+/* Cancels the one of the party's calls whose client has been gone for longest; false: none of them
+ * has been gone for goneMs. */
+bool hf_party_cancel_gone(struct hf_client_party *party);
 /* Time until the slot's next attempt; -1: none is scheduled. */
 static inline int64_t hf_slot_retry_after_ms(const struct hf_slot *slot)
 {

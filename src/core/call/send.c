@@ -4,12 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "core/call/answer.h"
+#include "core/call/party.h"
+#include "core/call/queue.h"
 #include "core/engine.h"
 #include "core/machine/slot.h"
 #include "core/machine/stats.h"
 #include "core/outbox.h"
 #include "core/state/call.h"
 #include "core/state/incoming.h"
+#include "core/state/party.h"
 #include "core/state/runtime.h"
 #include "core/state/session.h"
 
@@ -119,12 +122,105 @@ void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, en
     hf_reply(in, failure_of(in, server, error, reason, sentence));
 }
 
-void hf_reply_over_limit(const struct hf_incoming *in, struct hf_server *server,
-                         enum hf_shared what, const char *reason, const char *sentence)
+/* ---- over a limit ---- */
+
+static const struct {
+    const char *reason; /* for machines */
+    const char *what;   /* "its share of the …" */
+    const char *option; /* a token's own limit; NULL: it can have none */
+    const char *advice;
+    bool is_of_calls; /* calls that end free some */
+} words[HF_SHARED_COUNT] = {
+    [HF_SHARED_CALLS] = { "too_many_calls", "calls that may be under way", "calls",
+                          "Wait for some to end", true },
+    [HF_SHARED_HELD] = { "max_buffered_bytes", "bytes that requests may hold (maxBufferedBytes)",
+                         "bytes", "Wait for some requests to end, or send smaller ones", true },
+    [HF_SHARED_SUBSCRIPTIONS] = { "too_many_subscriptions",
+                                  "resources that clients may be subscribed to", "subscriptions",
+                                  "Unsubscribe from others first", false },
+    [HF_SHARED_REMEMBERED] = { "client_keeps_too_much",
+                               "bytes that holdfast remembers of clients (their introductions and "
+                               "subscriptions)",
+                               NULL,
+                               "Unsubscribe from something, or introduce yourself more briefly",
+                               false },
+    [HF_SHARED_PARKED] = { "too_much_parked", "bytes of calls that wait for their client's answers",
+                           NULL, "Answer or give up some of them", true },
+};
+
+/* The share, of the party's own or of one that it is in, that has its own limit and is full. */
+static const struct hf_share *own_limit(const struct hf_client_party *party, enum hf_shared what,
+                                        uint64_t wants)
+{
+    for (; party; party = party->within) {
+        const struct hf_share *share = &party->shares[what];
+        if (share->max && share->used + wants > share->max)
+            return share;
+    }
+    return NULL;
+}
+
+/* "12 of 16", and of bytes how many more are wanted. */
+static const char *numbers(uint64_t used, uint64_t limit, uint64_t wants, char *room, size_t size)
+{
+    const int n =
+        snprintf(room, size, "%llu of %llu", (unsigned long long)used, (unsigned long long)limit);
+    if (wants > 1)
+        (void)snprintf(room + n, size - (size_t)n, ", and this needs %llu more",
+                       (unsigned long long)wants);
+    return room;
+}
+
+static const char *sentence(const struct hf_incoming *in, enum hf_shared what, uint64_t wants,
+                            enum hf_share_verdict verdict, char *room, size_t size)
+{
+    const struct hf_bound *bound = &in->session->engine->bounds[what];
+    const struct hf_share *own = own_limit(in->party, what, wants);
+    char counts[100];
+    if (own)
+        (void)snprintf(room, size,
+                       "Your token has as many as it may (limits.%s) of the %s: %s; this request "
+                       "was not sent. %s.",
+                       words[what].option, words[what].what,
+                       numbers(own->used, own->max, wants, counts, sizeof counts),
+                       words[what].advice);
+    else if (verdict == HF_SHARE_OF_PARTY)
+        (void)snprintf(
+            room, size, "You have your share of the %s: %s; this request was not sent. %s.",
+            words[what].what,
+            numbers(in->party->shares[what].used, bound->limit, wants, counts, sizeof counts),
+            words[what].advice);
+    else
+        (void)snprintf(room, size,
+                       "Of the %s too few are left for anybody: %s; this request was not sent. Try "
+                       "again later.",
+                       words[what].what,
+                       numbers(bound->used, bound->limit, wants, counts, sizeof counts));
+    return room;
+}
+
+static void reply_over_limit(const struct hf_incoming *in, struct hf_server *server,
+                             enum hf_shared what, const char *reason, const char *sentence)
 {
     struct hf_answer answer = failure_of(in, server, HF_ERROR_OVERLOADED, reason, sentence);
     answer.over = what;
     hf_reply(in, answer);
+}
+
+bool hf_reply_if_over(const struct hf_incoming *in, struct hf_server *server, enum hf_shared what,
+                      uint64_t wants)
+{
+    const struct hf_engine *engine = in->session->engine;
+    enum hf_share_verdict verdict = hf_party_judge(engine, in->party, what, wants);
+    while (verdict != HF_SHARE_FITS && words[what].is_of_calls && engine->gone_count &&
+           hf_party_cancel_gone(in->party))
+        verdict = hf_party_judge(engine, in->party, what, wants);
+    if (verdict == HF_SHARE_FITS)
+        return false;
+    char room[400];
+    reply_over_limit(in, server, what, words[what].reason,
+                     sentence(in, what, wants, verdict, room, sizeof room));
+    return true;
 }
 
 /* ---- towards servers ---- */

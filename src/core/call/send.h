@@ -30,9 +30,10 @@ void hf_reply_error(const struct hf_incoming *in, int code, const char *format, 
     HF_PRINTF(3, 4);
 void hf_reply_failure(const struct hf_incoming *in, struct hf_server *server, enum hf_error error,
                       const char *reason, const char *sentence); /* `server` may be NULL */
-/* The same with -31005, for a request that would exceed its party's share of `what`. */
-void hf_reply_over_limit(const struct hf_incoming *in, struct hf_server *server,
-                         enum hf_shared what, const char *reason, const char *sentence);
+/* Answers with -31005 a request that would exceed its party's share of `what`, and names the limit;
+ * true: it did. Before that the party loses its calls whose clients have been gone for goneMs. */
+bool hf_reply_if_over(const struct hf_incoming *in, struct hf_server *server, enum hf_shared what,
+                      uint64_t wants);
 /* False: the notification was dropped, because the server takes no more. */
 bool hf_runtime_notify(struct hf_runtime *runtime, struct hf_span message);
 /* A notification about the call, in the session at the server that the call belongs to. */

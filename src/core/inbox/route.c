@@ -151,22 +151,26 @@ struct hf_server *hf_request_next_with_resources(struct hf_session *session,
     return NULL;
 }
 
-/* A server whose resource of this URI the client may not use, although it may use the server; or
- * NULL. */
+/* A server that lists this URI, which the client may not use there; or any server, if the client
+ * may use the URI at none. NULL: there is none. */
 static struct hf_server *denied_by(struct hf_session *session, struct hf_span uri)
 {
     struct hf_server *server, *denied = NULL;
+    bool is_allowed_somewhere = false;
     if (!session->policy)
         return NULL;
     HF_LIST_EACH (server, &session->engine->servers, struct hf_server, link) {
-        if (!hf_session_uses(session, server) || !server->parts[HF_PART_RESOURCES] ||
-            hf_policy_allows_uri(session->policy, server, uri))
+        if (!hf_session_uses(session, server))
             continue;
+        if (hf_policy_allows_uri(session->policy, server, uri)) {
+            is_allowed_somewhere = true;
+            continue;
+        }
         denied = server;
         if (hf_part_find(server->parts[HF_PART_RESOURCES], uri))
             return server;
     }
-    return hf_request_next_with_resources(session, NULL, uri) ? NULL : denied;
+    return is_allowed_somewhere ? NULL : denied;
 }
 
 /* Which server the URI is for; `is_denied`: the client may not use it. */
@@ -193,7 +197,7 @@ bool hf_request_refuses_to_keep(const struct hf_incoming *in, size_t bytes)
 {
     if (hf_session_may_remember(in->session, bytes))
         return false;
-    if (hf_party_refuse(in, NULL, HF_SHARED_REMEMBERED, bytes))
+    if (hf_reply_if_over(in, NULL, HF_SHARED_REMEMBERED, bytes))
         return true;
     hf_reply_failure(
         in, NULL, HF_ERROR_OVERLOADED, "client_keeps_too_much",
@@ -217,7 +221,7 @@ static void take_uri(const struct hf_incoming *in, struct hf_span uri)
         hf_reply_error(in, in->is_modern ? -32602 : -32002,
                        "Resource not found: no server has resources");
     } else if (method == HF_METHOD_SUBSCRIBE &&
-               hf_party_refuse(in, target.server, HF_SHARED_SUBSCRIPTIONS, 1)) {
+               hf_reply_if_over(in, target.server, HF_SHARED_SUBSCRIPTIONS, 1)) {
         return;
     } else if (method == HF_METHOD_UNSUBSCRIBE && hf_session_shares(session, target.server, uri)) {
         hf_session_unsubscribe(session, target.server, uri); /* others still want updates */

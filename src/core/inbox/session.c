@@ -66,7 +66,7 @@ struct hf_session *hf_session_open(struct hf_engine *engine, struct hf_server *o
  * meanwhile, unless other calls want its place. */
 static void be_gone(struct hf_call *call, bool is_gone)
 {
-    hf_party_call_gone(call, is_gone);
+    hf_call_set_gone(call, is_gone);
     if (call->stage == HF_CALL_SENT)
         hf_call_arm(call);
 }

@@ -140,7 +140,7 @@ static bool refuse_filter(const struct hf_incoming *in, struct hf_span filter)
         return true;
     }
     const size_t bytes = weight(in->id) + count * sizeof(struct hf_subscription) + uris.n;
-    if (hf_party_refuse(in, NULL, HF_SHARED_SUBSCRIPTIONS, count))
+    if (hf_reply_if_over(in, NULL, HF_SHARED_SUBSCRIPTIONS, count))
         return true;
     if (session->listener_count < HF_SESSION_LISTENERS_MAX &&
         hf_session_may_remember(session, bytes))
