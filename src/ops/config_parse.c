@@ -305,9 +305,12 @@ static void check_kind(const struct scope *s, struct hf_span object)
     const bool has_command = server->command && *server->command;
     const bool has_url = server->url && *server->url;
     if (has_command && has_url)
-        set_problem(server, "it has a command and a url; a server has only one of them");
+        set_problem(
+            server,
+            "it has a command and a url; a server has only one of them: take the other out");
     else if (!has_command && !has_url)
-        set_problem(server, "it has no command and no url");
+        set_problem(server, "it has no command and no url: give it \"command\" to start a program, "
+                            "or \"url\" to reach a server");
     else if (s->type.p && !type_is(s->type, local) && !type_is(s->type, remote))
         set_problem(server, "its type is not known to holdfast; \"stdio\", \"http\" and \"sse\" "
                             "are");
@@ -441,6 +444,11 @@ static bool read_text(struct parse *p, char *room, struct hf_span file)
     struct hf_json_error error;
     memcpy(room, file.p, file.n);
     hf_config_plain(room, file.n);
+    room[file.n] = '\0';
+    if (strspn(room, " \t\r\n") == file.n)
+        return add_mistake(p, 1,
+                           "line 1: the file is empty; the least that it holds is "
+                           "{ \"mcpServers\": {} }");
     p->text = (struct hf_span) { room, file.n };
     return hf_json_check(p->text, DEPTH_MAX, &error) ? read_file(p, p->text)
                                                      : syntax_error(p, &error, file);

@@ -1,5 +1,6 @@
 /* options.c - the table, and finding a row in it; see options.h. */
 #include "ops/options.h"
+#include <stdio.h>
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -393,14 +394,22 @@ const char *hf_option_nearest(unsigned where, const char *group, struct hf_span 
     return best;
 }
 
+/* The unit at the end of a key is what people leave out. */
+static unsigned distance_to_key(const char *option, const char *key)
+{
+    char with_unit[HF_OPTION_KEBAB_MAX + 4];
+    (void)snprintf(with_unit, sizeof with_unit, "%s-ms", option);
+    return hf_edit_distance(hf_span_of(with_unit), hf_span_of(key)) == 0
+               ? 0
+               : hf_edit_distance(hf_span_of(option), hf_span_of(key));
+}
+
 bool hf_option_nearest_kebab(const char *option, char ret_kebab[HF_OPTION_KEBAB_MAX])
 {
     unsigned best_distance = HF_TOO_FAR;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const unsigned distance =
-            options[i].where & HF_WHERE_LINE
-                ? hf_edit_distance(hf_span_of(option), hf_span_of(options[i].key))
-                : HF_TOO_FAR;
+            options[i].where & HF_WHERE_LINE ? distance_to_key(option, options[i].key) : HF_TOO_FAR;
         if (distance < best_distance) {
             best_distance = distance;
             hf_option_kebab(&options[i], ret_kebab);

@@ -8,11 +8,13 @@ static int run(int argc, char **argv)
     char error[HF_ERROR_SIZE];
     int code = EXIT_USAGE;
     if (command_line_read(&line, "run", argc, argv)) {
-        if (!line.command || !line.command[0])
-            fprintf(stderr, "holdfast run: which server? holdfast run -- CMD ARGS…\n");
-        else if (line.word)
-            fprintf(stderr, "holdfast run: what is meant by %s? The command comes after --\n",
+        if (line.word)
+            fprintf(stderr,
+                    "holdfast run: what is meant by %s? The command comes after --, as in "
+                    "holdfast run -- CMD ARGS…\n",
                     line.word);
+        else if (!line.command || !line.command[0])
+            fprintf(stderr, "holdfast run: which server? holdfast run -- CMD ARGS…\n");
         else if (line.file)
             fprintf(stderr, "holdfast run: takes no -c FILE; `holdfast stdio -c FILE` does\n");
         else if (!hf_config_command(line.config, line.name, line.command, error))

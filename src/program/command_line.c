@@ -8,7 +8,10 @@
 
 static bool complain(const char *who, const char *what, const char *which)
 {
-    fprintf(stderr, "holdfast %s: %s%s; `holdfast %s --help` tells more\n", who, what, which, who);
+    const char *last = *which ? which : what;
+    const bool asks = last[strlen(last) - 1] == '?';
+    fprintf(stderr, "holdfast %s: %s%s%s `holdfast %s --help` tells more\n", who, what, which,
+            asks ? "" : ";", who);
     return false;
 }
 
@@ -37,10 +40,30 @@ static bool is_of_command(const char *who, const char *option)
     return false;
 }
 
+/* What other programs call an option of ours. */
+static const char *ours_for(const char *who, const char *option)
+{
+    static const struct {
+        const char *theirs, *key, *ours;
+    } rows[] = {
+        { "--port", "listen", "--listen 127.0.0.1:PORT" },
+        { "--host", "listen", "--listen ADDRESS:PORT" },
+        { "--timeout", "call-timeout-ms", "--call-timeout-ms" },
+        { "--verbose", "log-level", "--log-level debug" },
+        { "--debug", "log-level", "--log-level debug" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!strcmp(rows[i].theirs, option) && hf_config_knows(rows[i].key, who))
+            return rows[i].ours;
+    return NULL;
+}
+
 static void say_unknown(const char *who, const char *option)
 {
     char error[HF_ERROR_SIZE];
-    const char *closest = hf_did_you_mean(option, own_options);
+    const char *closest = ours_for(who, option);
+    if (!closest)
+        closest = hf_did_you_mean(option, own_options);
     if (closest) {
         fprintf(stderr, "holdfast %s: there is no option %s; did you mean %s?\n", who, option,
                 closest);
@@ -61,6 +84,8 @@ static int read_option(struct command_line *line, const char *who, char **argv)
     const size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
     const char *value = equals ? equals + 1 : argv[1];
     (void)snprintf(option, sizeof option, "%.*s", (int)length, argv[0]);
+    if (!strcmp(option, "--header"))
+        (void)snprintf(option, sizeof option, "--headers");
     if (!is_known(option)) {
         say_unknown(who, option);
         return 0;
@@ -71,7 +96,7 @@ static int read_option(struct command_line *line, const char *who, char **argv)
         complain(who, "there is no value after ", option);
         return 0;
     }
-    const bool is_header = !strcmp(option, "--headers") || !strcmp(option, "--header");
+    const bool is_header = !strcmp(option, "--headers");
     if (!strcmp(option, "-c") || !strcmp(option, "--config")) {
         line->file = value;
     } else if (!strcmp(option, "--name")) {

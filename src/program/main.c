@@ -46,7 +46,9 @@ static int print_help(const struct command *command, bool all)
 static int run_command(const struct command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+        if (!strcmp(argv[i], "--help=all"))
+            return print_help(command, true);
+        else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return print_help(command, argv[i + 1] && !strcmp(argv[i + 1], "all"));
     return command->run(argc, argv);
 }
@@ -82,6 +84,22 @@ static void keep_memory_private(void)
 #endif
 }
 
+static int say_unknown(const char *word)
+{
+    const char *names[COMMAND_COUNT + 2] = { NULL };
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i]->name;
+    names[COMMAND_COUNT] = "--help";
+    const char *closest = hf_did_you_mean(word, names);
+    if (closest)
+        fprintf(stderr, "holdfast: there is no command \"%s\"; did you mean `holdfast %s`?\n", word,
+                closest);
+    else
+        fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
+                word);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     keep_memory_private();
@@ -93,6 +111,8 @@ int main(int argc, char **argv)
     const struct command *command = find_command(argc > 2 ? argv[2] : "");
     if (asks_for_help(argv[1]) && command)
         return print_help(command, argc > 3 && !strcmp(argv[3], "all"));
+    if (asks_for_help(argv[1]) && argc > 2 && strcmp(argv[2], "all") != 0)
+        return say_unknown(argv[2]);
     if (asks_for_help(argv[1])) {
         print_overview(stdout);
         return EXIT_WELL;
@@ -100,15 +120,5 @@ int main(int argc, char **argv)
     command = find_command(!strcmp(argv[1], "--version") ? "version" : argv[1]);
     if (command)
         return run_command(command, argc - 1, argv + 1);
-    const char *names[COMMAND_COUNT + 1] = { NULL };
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        names[i] = commands[i]->name;
-    const char *closest = hf_did_you_mean(argv[1], names);
-    if (closest)
-        fprintf(stderr, "holdfast: there is no command \"%s\"; did you mean `holdfast %s`?\n",
-                argv[1], closest);
-    else
-        fprintf(stderr, "holdfast: there is no command \"%s\"; `holdfast --help` lists them\n",
-                argv[1]);
-    return EXIT_USAGE;
+    return say_unknown(argv[1]);
 }

@@ -137,6 +137,11 @@ test('a_mistyped_command_or_option_is_told_what_was_meant', async () => {
     [['sevre'], /there is no command "sevre"; did you mean `holdfast serve`\?/], [['chek'], /did you mean `holdfast check`\?/],
     [['frobnicate'], /`holdfast --help` lists them/], [['run', '--wait-mss', '5', '--', 'true'], /there is no option --wait-mss; did you mean --wait-ms\?/],
     [['run', '--wait-mss'], /did you mean --wait-ms\?/], [['run', '--nam', 'x', '--', 'true'], /there is no option --nam; did you mean --name\?/],
+    [['run', '--wait', '5', '--', 'true'], /there is no option --wait; did you mean --wait-ms\? `holdfast run --help` tells more/],
+    [['serve', '--port', '80'], /there is no option --port; did you mean --listen 127\.0\.0\.1:PORT\?\n/], [['run', '--port', '80'], /there is no option --port; `holdfast run/],
+    [['bridge', '--timeout', '5', 'http://x'], /did you mean --call-timeout-ms\?/], [['run', '--verbose', '--', 'true'], /did you mean --log-level debug\?/],
+    [['--halp'], /did you mean `holdfast --help`\?/], [['--vesion'], /did you mean `holdfast version`\?/], [['help', 'serv'], /there is no command "serv"; did you mean `holdfast serve`\?/],
+    [['run', 'true'], /what is meant by true\? The command comes after --, as in holdfast run -- CMD ARGS…/],
     [['serve', '--confg', 'x'], /did you mean --config\?/], [['run', '--frobnicate', '1', '--', 'true'], /there is no option --frobnicate; `holdfast run --help` tells more/],
   ];
   for (const [args, says] of rows) {

@@ -202,6 +202,7 @@ test('help_of_each_command_says_what_it_does_with_an_example_and_its_common_opti
     assert.ok((done.stdout.match(/^ {2}-/gm) ?? []).length <= 11, done.stdout);
     assert.ok(done.stdout.split('\n').every((line) => line.length <= 100), done.stdout);
     assert.deepEqual(await command(['help', name]), done);
+    assert.deepEqual(await command([name, '--help=all']), await command([name, '--help', 'all']));
   }
 });
 
@@ -215,6 +216,7 @@ test('help_all_lists_every_option_that_the_command_has_and_no_other', async () =
 
 test('an_option_that_a_command_does_not_have_is_refused_with_those_that_do', async () => {
   const rows = [[['run', '--listen', 'x', '--', 'true'], /holdfast run: it has no --listen, which is for `holdfast serve`/],
+    [['run', '--header', 'A: b', '--', 'true'], /it has no --headers, which is for/],
     [['run', '--headers', 'A: b', '--', 'true'], /it has no --headers, which is for `holdfast bridge` and `holdfast stdio` and `holdfast serve`/],
     [['bridge', '--cwd', '/', 'http://x'], /it has no --cwd, which is for `holdfast run`/]];
   for (const [args, says] of rows) {

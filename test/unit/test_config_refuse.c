@@ -13,7 +13,8 @@ static const struct {
     const char *text, *says;
 } refusals[] = {
     /* syntax */
-    { "", "line 1, column 1: " },
+    { "", "line 1: the file is empty; the least that it holds is { \"mcpServers\": {} }" },
+    { " // nothing\n", "line 1: the file is empty" },
     { "{\n \"mcpServers\": {\n  \"a\": \"b\n", "line 3, column 10: a control character" },
     { "{\n  /* x\n}", "line 2, column 3: a key in quotes is missing (a comment does not end" },
     { "{ /* é */ x }", "line 1, column 11: a key in quotes is missing" },
