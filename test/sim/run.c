@@ -4,6 +4,7 @@
 #include "sim.h"
 
 enum {
+    FEW_BYTES = 12000, /* enough for a few calls: each costs 700 beside its text */
     WARM_STEPS = 150,
     CHAOS_EVENTS = 250,
     CALM_STEPS = 60000, /* a run that needs more goes in circles */
@@ -63,12 +64,12 @@ static void begin(struct sim *sim, uint64_t seed)
     for (size_t i = 0; i < EXCHANGES; i++)
         sim->exchanges[i].in_use = false;
     sim->limits.max_message_bytes = PICK(sim, 6000, 6000, 1 << 20);
-    sim->limits.max_buffered_bytes = chance(sim, 6) ? 6000 : 1 << 26;
+    sim->limits.max_buffered_bytes = chance(sim, 6) ? FEW_BYTES : 1 << 26;
     sim->limits.max_depth = 64;
     sim->limits.page_bytes = PICK(sim, 100, 1000000);
     sim->limits.park_ms = PICK(sim, 100, 8000, 60000, 60000);
     /* with so few bytes, one message may be larger than any share */
-    sim->limits.shares = seed % 3 && sim->limits.max_buffered_bytes > 6000 ? 3 : 0;
+    sim->limits.shares = seed % 3 && sim->limits.max_buffered_bytes > FEW_BYTES ? 3 : 0;
     sim->limits.max_calls = seed % 7 == 0 ? 6 : 0;
     sim->client_weight = PICK(sim, 8, 20, 40);
     sim->operator_weight = PICK(sim, 0, 1, 4);

@@ -3,6 +3,7 @@
  * (DESIGN 5 and 6), and every clock of a call.
  */
 #include "engine_fixture.h"
+#include "core/state/call.h"
 
 static void bring_back(struct scene *s)
 {
@@ -241,8 +242,9 @@ TEST(clients_take_turns_however_many_calls_one_of_them_has)
 
 TEST(one_request_too_many_for_our_memory_is_refused_and_the_others_go_on)
 {
-    struct world *w = world_new_with(
-        LIMITS(.max_message_bytes = 4096, .max_buffered_bytes = 300, .page_bytes = 1000));
+    struct world *w = world_new_with(LIMITS(.max_message_bytes = 4096,
+                                            .max_buffered_bytes = 3 * sizeof(struct hf_call) + 300,
+                                            .page_bytes = 1000));
     struct hf_server *server = add_server(w, "s", default_settings());
     settle(w);
     struct client *c = greeted_client(w, server);

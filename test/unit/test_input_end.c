@@ -2,6 +2,7 @@
  * test_input_end.c - what can happen to the client, to the server and to the clock while a legacy
  * client is asked what a modern server wants to know.
  */
+#include "core/state/call.h"
 #include "input_fixture.h"
 
 /* ---- the client goes ---- */
@@ -328,7 +329,8 @@ TEST(a_call_that_is_asked_about_takes_no_place_at_its_server)
 static struct scene small_scene(void)
 {
     const struct hf_limits limits =
-        LIMITS(.max_message_bytes = 1 << 20, .max_buffered_bytes = 10000, .max_depth = 64);
+        LIMITS(.max_message_bytes = 1 << 20,
+               .max_buffered_bytes = 3 * sizeof(struct hf_call) + 10000, .max_depth = 64);
     return modern_server_in(world_new_with(limits), USUAL(), CAN);
 }
 
@@ -369,11 +371,11 @@ TEST(a_state_or_an_answer_that_does_not_fit_ends_its_call_and_no_other)
         client_calls(s.client, 2, "echo");
         client_calls(s.client, 1, "echo");
         if (large_state) {
-            asks_with(s.first, "\"a\":" A_FORM, filled(",\"requestState\":\"", 10000, "\""));
+            asks_with(s.first, "\"a\":" A_FORM, filled(",\"requestState\":\"", 12000, "\""));
             CHECK_EQ(heard(s.client, FORM), 0);
         } else {
             asks(s.first, "\"a\":" A_FORM);
-            client_answers(s.client, FORM, filled("{\"action\":\"", 5000, "\"}"));
+            client_answers(s.client, FORM, filled("{\"action\":\"", 6000, "\"}"));
         }
         CHECK(is_unknown(s.client, 1, "max_buffered_bytes") && child_got(s.first, CALL) == 2);
         child_answers_line(s.first, s.first->got.count - 2, DONE);
@@ -389,7 +391,7 @@ TEST(what_is_added_to_a_request_for_a_modern_server_is_held_by_its_call)
         greeted_client_with(s.w, s.server, filled("{\"experimental\":{\"x\":\"", 2900, "\"}}"));
     for (int id = 1; id <= 3; id++)
         client_calls(large, id, "echo");
-    CHECK(hf_engine_held_bytes(s.w->engine) > 9000);
+    CHECK(hf_engine_held_bytes(s.w->engine) > 3 * sizeof(struct hf_call) + 9000);
     client_calls(large, 4, "echo"); /* as it came, it would fit */
     CHECK(error_of(large, 4) == -31005 && child_got(s.first, CALL) == 3);
     for (size_t i = 0; i < s.first->got.count; i++)

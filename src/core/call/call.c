@@ -174,8 +174,9 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     /* what a modern server is told of the client is added on sending: its bytes are reserved now */
     const bool says_it = in->is_modern || !session->initialize_params;
     const size_t intro = says_it ? 0 : strlen(session->initialize_params);
-    const size_t bytes = msg->text.n + intro;
     const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;
+    /* small calls cost more than their text: with it alone they would hold many times the bound */
+    const size_t bytes = sizeof(struct hf_call) + eras + msg->text.n + intro;
     if (hf_reply_if_over(in, NULL, HF_SHARED_CALLS, 1) ||
         hf_reply_if_over(in, NULL, HF_SHARED_HELD, bytes))
         return NULL;
