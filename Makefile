@@ -87,6 +87,8 @@ bench-scale: build
 	@$(BUILD)/bench_lookups $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
 	@echo
 	@$(BUILD)/bench_crowd $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
+	@echo
+	@$(BUILD)/bench_attackers $(BUILD)/holdfast $(CURDIR)/$(BUILD)/bench_echo $(CURDIR)/$(BUILD)/bench_many $(BUILD)/bench-scale
 
 bench-store: build
 	@$(BUILD)/bench_store $(BUILD)/bench-store

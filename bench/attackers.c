@@ -37,8 +37,8 @@ enum {
     LIFE_S = 300,
     BODIES = 50,
     SILENT = 10000,
-    CALLS_A_BATCH = 4000, /* calls in one batch */
-    BATCHES = 100,
+    CALLS_A_BATCH = 100, /* no more are taken at once */
+    BATCHES = 4000,
     NAMES = 20000,
     CHUNK = 64 * 1024,
     BUFFERED_MB = 256, /* maxBufferedBytes */
