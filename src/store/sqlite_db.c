@@ -238,13 +238,15 @@ static int open_file(struct hf_db *db, int flags)
         return code;
     (void)db->api->extended_result_codes(db->handle, 1);
     (void)db->api->busy_handler(db->handle, on_busy, db);
-    db->is_full = true; /* as SQLite begins */
+    db->is_full = false; /* what SQLite begins with depends on who built it */
     return code;
 }
 
 static int prepare_file(struct hf_db *db, int64_t now_ms, int64_t *ret_version)
 {
     int code = open_file(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (code == SQLITE_OK)
+        code = hf_db_sync(db, true);
     if (code == SQLITE_OK)
         code = first_int(db, "PRAGMA user_version", ret_version);
     if (code != SQLITE_OK || *ret_version > HF_DB_SCHEMA)

@@ -254,6 +254,7 @@ TEST(a_clock_that_was_set_back_is_told_and_changes_nothing)
 /* ---- commits of which nobody knows ---- */
 
 static const char *failing_sql;
+static bool is_full, was_full; /* how it is synced now; and was, at the last commit */
 static int failing_code;
 static __typeof__(sqlite3_exec) *real_exec;
 
@@ -261,6 +262,10 @@ static int exec_but_fail(sqlite3 *handle, const char *sql,
                          int (*callback)(void *, int, char **, char **), void *context,
                          char **message)
 {
+    if (strncmp(sql, "PRAGMA synchronous=", 19) == 0)
+        is_full = strcmp(sql + 19, "FULL") == 0;
+    if (strcmp(sql, "COMMIT") == 0)
+        was_full = is_full;
     if (failing_sql && strcmp(sql, failing_sql) == 0) {
         failing_sql = NULL; /* once */
         return failing_code;
@@ -311,6 +316,29 @@ TEST(a_commit_whose_sync_failed_is_unknown_and_one_that_found_no_room_is_not)
     }
     CHECK(strstr(fixture_all_rows(), "-20 ") && strstr(fixture_all_rows(), "-23 "));
     CHECK(!strstr(fixture_all_rows(), "-11 ")); /* failed: nothing was written */
+}
+
+TEST(only_what_is_durable_waits_for_the_disk_before_it_is_done)
+{
+    struct hf_sqlite *api = sqlite_that_fails();
+    struct hf_store *store = impatient_store();
+    struct hf_store_request request = call(1, false);
+    failing_sql = NULL;
+    was_full = false;
+    CHECK_EQ(fixture_do(store, &request), HF_STORE_DONE);
+    CHECK(!was_full);
+    request = call(2, true);
+    CHECK_EQ(fixture_do(store, &request), HF_STORE_DONE);
+    CHECK(!was_full);
+    request = call(3, false);
+    request.is_durable = true;
+    CHECK_EQ(fixture_do(store, &request), HF_STORE_DONE);
+    CHECK(was_full);
+    request = call(4, false);
+    CHECK_EQ(fixture_do(store, &request), HF_STORE_DONE);
+    CHECK(!was_full);
+    fixture_store_end(store);
+    api->exec = real_exec;
 }
 
 /* ---- no room, no permission: in a process of its own ---- */

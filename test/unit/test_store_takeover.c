@@ -148,6 +148,24 @@ TEST(what_is_left_stays_as_long_as_it_cannot_be_written)
     check_settled();
 }
 
+TEST(files_of_a_dead_process_are_removed_only_when_its_rows_are_committed)
+{
+    const struct hf_store_request request = { .kind = HF_STORE_LOAD };
+    (void)fixture_directory();
+    (void)fixture_child(die, NULL);
+    REQUIRE(fixture_sql("CREATE TRIGGER no BEFORE UPDATE ON calls BEGIN SELECT RAISE(ABORT,'no');"
+                        "END"));
+    struct hf_store *store = fixture_store("zzzzzzzz");
+    (void)fixture_do(store, &request);
+    (void)fixture_do(store, &request); /* it has looked by now */
+    CHECK(fixture_count(".lock") == 1 && fixture_count(".ring") == 1);
+    CHECK(has_row("-1 pay running") && !has_row("-2 pay"));
+    fixture_store_end(store);
+    REQUIRE(fixture_sql("DROP TRIGGER no"));
+    (void)look("yyyyyyyy");
+    check_settled();
+}
+
 TEST(open_calls_of_a_process_whose_lock_file_is_gone_are_unknown_too_and_our_own_are_not)
 {
     struct hf_store *gone = fixture_store("gggggggg"); /* it never had one */
