@@ -85,8 +85,7 @@ static void keep_note(struct world *w, const struct hf_note *note)
                   HF_FMT(note->server), (unsigned long long)note->generation, names[note->event],
                   HF_FMT(note->evidence), HF_FMT(note->what));
     if (note->event == HF_NOTE_BUG)
-        printf("# bug %u: %.*s %.*s %.*s\n", ++w->bugs, HF_FMT(note->what), HF_FMT(note->from),
-               HF_FMT(note->to));
+        printf("# bug %u: %.*s %.*s\n", ++w->bugs, HF_FMT(note->what), HF_FMT(note->to));
 }
 
 static void perform(struct world *w, const struct hf_effect *effect)
@@ -221,6 +220,7 @@ static void report_tree(struct child *c)
 static void not_started(struct child *c, int error, const char *why)
 {
     const struct hf_start_failure failure = { HF_START_EXECUTE, error, why };
+    c->has_exited = true;
     hf_runtime_not_started(c->runtime, &failure, at(c->world->now_ms));
 }
 
@@ -235,7 +235,6 @@ static bool act(struct child *c)
             not_started(c, m->exec_error ? m->exec_error : ENOENT, "No such file or directory");
         else
             child_start(c);
-        c->has_exited = m->no_exec;
         return true;
     }
     if (c->is_remote)
@@ -283,7 +282,6 @@ void child_start(struct child *c)
 
 void child_fails_to_start(struct child *c, const char *why)
 {
-    c->has_exited = true;
     not_started(c, ENOENT, why);
     settle(c->world);
 }
