@@ -111,9 +111,7 @@ static void perform(struct world *w, const struct hf_effect *effect)
         http_released(c);
         c->runtime = NULL;
         break;
-    case HF_DO_SEND:
-        (w->send ? w->send(effect) : send_to(w, effect));
-        break;
+    case HF_DO_SEND: (w->send ? w->send(effect) : send_to(w, effect)); break;
     case HF_DO_NOTE: keep_note(w, effect->note); break;
     case HF_DO_FORGET_SERVER: break;
     case HF_DO_ASK_LEAVE:

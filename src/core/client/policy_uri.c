@@ -10,7 +10,6 @@
 #include "core/outbox.h"
 #include "core/state/server.h"
 
-
 struct look {
     const struct hf_policy *policy;
     const struct hf_server *server;
