@@ -72,6 +72,12 @@ struct hf_settings { /* of one server */
     struct hf_status_set refused_status; /* the operator vouches: such a call never ran */
 };
 
+/* What the clients of one token may have together, whatever is free; 0: no limit of their own. */
+struct hf_token_limits {
+    uint32_t calls, sessions, streams, subscriptions, rate_per_minute;
+    uint64_t bytes;
+};
+
 struct hf_limits { /* of the whole process */
     uint64_t max_message_bytes, max_buffered_bytes;
     uint32_t max_depth;

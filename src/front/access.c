@@ -43,6 +43,11 @@ void hf_access_add_token(struct hf_access *access, const char *name,
     memcpy(token->hash, hash, sizeof token->hash);
 }
 
+void hf_access_set_limits(struct hf_access *access, const struct hf_token_limits *limits)
+{
+    access->tokens[access->token_count - 1].limits = *limits;
+}
+
 void hf_access_trust(struct hf_access *access, char *const *proxies)
 {
     for (; proxies && *proxies; proxies++) {

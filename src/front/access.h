@@ -33,6 +33,7 @@ struct hf_token {
     uint8_t hash[HF_SHA256_SIZE];
     struct hf_policy *policy; /* NULL: everything is allowed */
     enum hf_errors_as errors_as;
+    struct hf_token_limits limits;
 };
 
 enum hf_admission {
@@ -50,6 +51,8 @@ struct hf_access *hf_access_new(char *const *hosts, char *const *origins);
 void hf_access_add_token(struct hf_access *access, const char *name,
                          const uint8_t hash[HF_SHA256_SIZE], struct hf_policy *policy,
                          enum hf_errors_as errors_as);
+/* Of the token that was added last. */
+void hf_access_set_limits(struct hf_access *access, const struct hf_token_limits *limits);
 /* Proxies whose X-Forwarded-For is believed: addresses and networks, a list that ends in NULL. */
 void hf_access_trust(struct hf_access *access, char *const *proxies);
 /* Where we listen, as hf_http_server_url has it. Call it before the first decision. */

@@ -105,6 +105,27 @@ bool hf_admission_of_client(struct hf_http_front *front, struct hf_exchange *exc
     return admission == HF_ADMITTED;
 }
 
+static struct hf_party *party_of_token(struct hf_http_front *front, const struct hf_token *token)
+{
+    struct hf_party *party = hf_party_of_token(&front->parties, token->hash, token->name);
+    hf_party_set_limits(party, &token->limits);
+    return party;
+}
+
+/* True: the party had too many requests in the last minute, and the exchange was answered. */
+static bool refuse_rate(struct hf_http_front *front, struct hf_party *party,
+                        struct hf_exchange *exchange)
+{
+    const uint32_t wait_s = hf_party_wait_s(party, hf_shell_now(front->shell));
+    if (wait_s == 0)
+        return false;
+    hf_http_count_refusal(front, party, HF_LIMIT_RATE);
+    hf_http_refuse_for_now(exchange, wait_s,
+                           "This token had as many requests in a minute as it may "
+                           "(limits.ratePerMinute); this one was not read");
+    return true;
+}
+
 /* The caller's party, with a reference. NULL: only its connection tells this client from others. */
 static struct hf_party *party_of(struct hf_http_front *front, const struct hf_caller *caller,
                                  const struct hf_exchange *exchange)
@@ -117,7 +138,7 @@ static struct hf_party *party_of(struct hf_http_front *front, const struct hf_ca
     if (session)
         return hf_party_ref(session->party);
     if (caller->token)
-        return hf_party_of_token(&front->parties, caller->token->hash, caller->token->name);
+        return party_of_token(front, caller->token);
     if (hf_access_address(front->access, hf_exchange_address(exchange), head, &address))
         return hf_party_of_address(&front->parties, &address);
     return NULL;
@@ -127,6 +148,10 @@ bool hf_admission_of_party(struct hf_http_front *front, const struct hf_caller *
                            struct hf_exchange *exchange)
 {
     struct hf_party *party = party_of(front, caller, exchange);
+    if (party && refuse_rate(front, party, exchange)) {
+        hf_party_unref(party);
+        return false;
+    }
     if (!party || &party->http == hf_exchange_party(exchange)) {
         hf_party_unref(party);
         return true;
@@ -138,8 +163,9 @@ bool hf_admission_of_party(struct hf_http_front *front, const struct hf_caller *
     if (verdict == HF_SHARE_OF_PARTY)
         hf_http_refuse(
             exchange, 429, (struct hf_span) { NULL, 0 }, -31005,
-            "This %s has its share of the connections, which streams are too; close some",
-            party->within || !party->token ? "client" : "token");
+            "This %s has its share of the connections, which streams are too%s; close some",
+            party->within || !party->token ? "client" : "token",
+            caller->token && caller->token->limits.streams ? " (limits.streams)" : "");
     else
         hf_http_refuse(exchange, 503, (struct hf_span) { NULL, 0 }, -31005,
                        "holdfast has as many connections as it may; try again later");
@@ -151,7 +177,7 @@ bool hf_admission_of_watcher(struct hf_http_front *front, struct hf_exchange *ex
                              bool is_authorized)
 {
     const struct hf_token *token;
-    if (!hf_http_server_is_loopback(front->server))
+    if (!hf_http_server_is_loopback(front->server) || hf_access_needs_token(front->access))
         return hf_admission_of_client(front, exchange, is_authorized, &token);
     const enum hf_admission admission = place_of(front, hf_exchange_head(exchange));
     if (admission != HF_ADMITTED)

@@ -77,6 +77,13 @@ void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id,
     refuse(exchange, status, with_origin(exchange, NULL, room, sizeof room), id, code, text);
 }
 
+void hf_http_refuse_for_now(struct hf_exchange *exchange, uint32_t wait_s, const char *text)
+{
+    char later[64], room[HEADERS_SIZE];
+    (void)snprintf(later, sizeof later, "Retry-After: %u\r\n", wait_s);
+    refuse(exchange, 429, with_origin(exchange, later, room, sizeof room), no_id, -31005, text);
+}
+
 void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed)
 {
     char allow[64], room[HEADERS_SIZE];
@@ -213,6 +220,11 @@ static void take_access(struct hf_http_front *front, struct hf_access *access)
     front->judged.exchange = NULL; /* it was judged by the old rules */
     hf_access_set_url(access, hf_http_server_url(front->server));
     hf_tallies_renew(front);
+    for (const struct hf_token *token = NULL; (token = hf_access_next_token(access, token));) {
+        struct hf_party *party = hf_parties_find_token(&front->parties, token->hash);
+        if (party)
+            hf_party_set_limits(party, &token->limits);
+    }
 }
 
 struct hf_http_front *hf_http_front_new(struct hf_shell *shell,

@@ -74,6 +74,7 @@ struct hf_http_session {
     struct hf_link in_modern; /* in front->modern */
     bool has_token;
     uint8_t token[HF_SHA256_SIZE]; /* hash of the token that the session belongs to */
+    size_t tally;                  /* index of its token in front->tallies */
     char *token_name;              /* NULL: the session belongs to no token */
     struct hf_policy *policy;      /* of that token; the engine's session holds it */
     struct hf_link streams, kept;
@@ -138,6 +139,8 @@ void hf_http_begin_events(struct hf_exchange *exchange, const char *headers);
 /* A JSON-RPC error with that status; `id` raw, p NULL: null. */
 void hf_http_refuse(struct hf_exchange *exchange, int status, struct hf_span id, int code,
                     const char *format, ...) HF_PRINTF(5, 6);
+/* 429 with Retry-After. */
+void hf_http_refuse_for_now(struct hf_exchange *exchange, uint32_t wait_s, const char *text);
 void hf_http_refuse_method(struct hf_exchange *exchange, const char *allowed); /* "GET, POST" */
 /* Answers a request that is not admitted: 401 or 403, and why. */
 void hf_http_turn_away(struct hf_exchange *exchange, enum hf_admission admission);
@@ -155,6 +158,9 @@ void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *p
                            enum hf_front_limit limit);
 /* Logs how many refusals got no line of their own, once they are due. */
 void hf_http_log_left_out(struct hf_http_front *front, uint64_t now_ms);
+/* The index of a token's tally, 0 for clients without one; good until hf_tallies_renew. */
+size_t hf_tally_of(const struct hf_tallies *tallies, const char *token);
+void hf_tallies_look(struct hf_http_front *front);  /* fills in what is under way now */
 void hf_tallies_renew(struct hf_http_front *front); /* after the tokens have changed */
 void hf_tallies_free(struct hf_tallies *tallies);
 

@@ -239,7 +239,8 @@ const char *hf_limit_name(enum hf_front_limit limit)
 {
     static const char *const names[] = { [HF_LIMIT_CONNECTIONS] = "connections",
                                          [HF_LIMIT_BYTES] = "bytes",
-                                         [HF_LIMIT_SESSIONS] = "sessions" };
+                                         [HF_LIMIT_SESSIONS] = "sessions",
+                                         [HF_LIMIT_RATE] = "rate" };
     return limit < HF_LIMIT_OF_ENGINE
                ? names[limit]
                : hf_shared_name((enum hf_shared)(limit - HF_LIMIT_OF_ENGINE));
@@ -262,6 +263,28 @@ static void add_refusals(struct hf_buf *out, const struct hf_tallies *tallies)
     }
 }
 
+static void add_by_token(struct hf_buf *out, const char *name, const struct hf_tally *tally,
+                         uint64_t value)
+{
+    hf_buf_printf(out, "holdfast_%s{token=", name);
+    add_label(out, tally->token);
+    end_line(out, NULL, NULL, value);
+}
+
+/* Clients without a token have no line: they are no party together. */
+static void add_tokens(struct hf_buf *out, const struct hf_tallies *tallies)
+{
+    begin(out, "token_answers_total", "counter", "Requests that were answered, by token.");
+    for (size_t i = 1; i < tallies->count; i++)
+        add_by_token(out, "token_answers_total", &tallies->list[i], tallies->list[i].answered);
+    begin(out, "token_calls", "gauge", "Requests that are under way, by token.");
+    for (size_t i = 1; i < tallies->count; i++)
+        add_by_token(out, "token_calls", &tallies->list[i], tallies->list[i].calls);
+    begin(out, "token_sessions", "gauge", "Sessions of clients, by token.");
+    for (size_t i = 1; i < tallies->count; i++)
+        add_by_token(out, "token_sessions", &tallies->list[i], tallies->list[i].sessions);
+}
+
 void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
                       const struct hf_http_status *http)
 {
@@ -272,6 +295,7 @@ void hf_metrics_write(struct hf_buf *out, const struct hf_engine_status *engine,
     add_process(out, engine, http);
     add_turned_away(out, http->refusals);
     add_refusals(out, http->tallies);
+    add_tokens(out, http->tallies);
     if (http->turns)
         add_turns(out, http->turns);
 }

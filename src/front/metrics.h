@@ -14,6 +14,7 @@ enum hf_front_limit {
     HF_LIMIT_CONNECTIONS, /* streams too */
     HF_LIMIT_BYTES,
     HF_LIMIT_SESSIONS,
+    HF_LIMIT_RATE,
     HF_LIMIT_OF_ENGINE, /* and those behind it: of what the engine shares */
     HF_FRONT_LIMITS = HF_LIMIT_OF_ENGINE + HF_SHARED_COUNT
 };
@@ -25,8 +26,10 @@ const char *hf_limit_name(enum hf_front_limit limit); /* as in the metrics */
 
 /* How often clients with one token were refused because of each limit. */
 struct hf_tally {
-    char *token; /* its name; "": clients without a token */
+    char *token;       /* its name; "": clients without a token */
+    uint64_t answered; /* requests */
     uint64_t refused[HF_FRONT_LIMITS];
+    uint64_t calls, sessions; /* of a token, now */
 };
 
 struct hf_tallies {

@@ -18,23 +18,35 @@ void hf_parties_done(struct hf_parties *parties)
 
 enum { ADDRESSES, TOKENS }; /* scopes of the map */
 
+static uint64_t hash_of(const struct hf_parties *parties, const uint8_t *key, bool is_token)
+{
+    return hf_map_hash(&parties->by_key, is_token ? TOKENS : ADDRESSES,
+                       (struct hf_span) { (const char *)key, HF_PARTY_KEY_SIZE });
+}
+
+static struct hf_party *find(const struct hf_parties *parties, const uint8_t *key, bool is_token)
+{
+    struct hf_party *party;
+    HF_MAP_EACH(party, &parties->by_key, hash_of(parties, key, is_token), struct hf_party, in_map)
+    {
+        if (memcmp(party->key, key, sizeof party->key) == 0 && (party->token != NULL) == is_token)
+            return party;
+    }
+    return NULL;
+}
+
 /* `token` NULL: the key is an address. */
 static struct hf_party *find_or_make(struct hf_parties *parties, const uint8_t *key,
                                      const char *token)
 {
-    const uint64_t hash = hf_map_hash(&parties->by_key, token ? TOKENS : ADDRESSES,
-                                      (struct hf_span) { (const char *)key, HF_PARTY_KEY_SIZE });
-    struct hf_party *party;
-    HF_MAP_EACH(party, &parties->by_key, hash, struct hf_party, in_map)
-    {
-        if (memcmp(party->key, key, sizeof party->key) == 0 && !party->token == !token)
-            return hf_party_ref(party);
-    }
+    struct hf_party *party = find(parties, key, token != NULL);
+    if (party)
+        return hf_party_ref(party);
     party = hf_party_new(NULL);
     memcpy(party->key, key, sizeof party->key);
     party->token = token ? hf_strdup(token) : NULL;
     party->parties = parties;
-    hf_map_add(&parties->by_key, &party->in_map, hash);
+    hf_map_add(&parties->by_key, &party->in_map, hash_of(parties, key, token != NULL));
     return party;
 }
 
@@ -95,4 +107,40 @@ const char *hf_party_token(const struct hf_party *party)
     while (party->within)
         party = party->within;
     return party->token;
+}
+
+/* ---- a token's own limits ---- */
+
+struct hf_party *hf_parties_find_token(const struct hf_parties *parties,
+                                       const uint8_t hash[HF_SHA256_SIZE])
+{
+    return find(parties, hash, true);
+}
+
+void hf_party_set_limits(struct hf_party *party, const struct hf_token_limits *limits)
+{
+    party->http.connections.max = limits->streams;
+    party->http.bytes.max = limits->bytes;
+    party->sessions.max = limits->sessions;
+    party->rate_per_minute = limits->rate_per_minute;
+    hf_client_party_set_max(party->core, HF_SHARED_CALLS, limits->calls);
+    hf_client_party_set_max(party->core, HF_SHARED_HELD, limits->bytes);
+    hf_client_party_set_max(party->core, HF_SHARED_SUBSCRIPTIONS, limits->subscriptions);
+}
+
+/* A minute's requests may come all at once; each is there again after its part of a minute. */
+uint32_t hf_party_wait_s(struct hf_party *party, uint64_t now_ms)
+{
+    const uint64_t minute_us = 60 * 1000 * 1000;
+    while (party->within)
+        party = party->within;
+    if (!party->rate_per_minute)
+        return 0;
+    const uint64_t now_us = now_ms * 1000;
+    const uint64_t from_us = party->rate_due_us > now_us ? party->rate_due_us : now_us;
+    const uint64_t due_us = from_us + minute_us / party->rate_per_minute;
+    if (due_us > now_us + minute_us)
+        return (uint32_t)((due_us - now_us - minute_us + 999999) / 1000000);
+    party->rate_due_us = due_us;
+    return 0;
 }

@@ -34,8 +34,10 @@ struct hf_party {
     struct hf_share kept;         /* bytes of events kept for clients that may resume */
     struct hf_client_party *core; /* what the engine holds for it */
     struct hf_party *within;
-    struct hf_link by_use; /* sessions that the party opened, the longest unused first */
-    char *token;           /* name of its token; NULL: it has none */
+    uint32_t rate_per_minute; /* requests that may come; 0: any number */
+    uint64_t rate_due_us;     /* when the party has all of them again */
+    struct hf_link by_use;    /* sessions that the party opened, the longest unused first */
+    char *token;              /* name of its token; NULL: it has none */
     unsigned refs;
     struct hf_parties *parties; /* NULL: the party is in no map */
     struct hf_map_node in_map;  /* of `parties` */
@@ -64,6 +66,14 @@ static inline bool hf_party_is_known(const struct hf_party *party)
 {
     return party->parties != NULL;
 }
+/* The party of that token, if there is one now; else NULL. */
+struct hf_party *hf_parties_find_token(const struct hf_parties *parties,
+                                       const uint8_t hash[HF_SHA256_SIZE]);
+/* Of a token's party. */
+void hf_party_set_limits(struct hf_party *party, const struct hf_token_limits *limits);
+/* Counts one request of the outermost party around this one. 0: it may come; else it is one too
+ * many, and another may come after so many seconds. */
+uint32_t hf_party_wait_s(struct hf_party *party, uint64_t now_ms);
 /* The token's name of the outermost party around this one; NULL: it has none. */
 const char *hf_party_token(const struct hf_party *party);
 

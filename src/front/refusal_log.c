@@ -91,6 +91,26 @@ void hf_http_log_refusal(const struct hf_exchange *exchange, enum hf_admission a
 
 /* ---- counts by token ---- */
 
+size_t hf_tally_of(const struct hf_tallies *tallies, const char *token)
+{
+    for (size_t i = 1; token && i < tallies->count; i++)
+        if (!strcmp(tallies->list[i].token, token))
+            return i;
+    return 0;
+}
+
+/* The tallies behind the first stand in the order of the tokens. */
+void hf_tallies_look(struct hf_http_front *front)
+{
+    struct hf_tally *tally = front->tallies.list + 1;
+    for (const struct hf_token *token = NULL; (token = hf_access_next_token(front->access, token));
+         tally++) {
+        const struct hf_party *party = hf_parties_find_token(&front->parties, token->hash);
+        tally->sessions = party ? party->sessions.used : 0;
+        tally->calls = party ? hf_client_party_used(party->core, HF_SHARED_CALLS) : 0;
+    }
+}
+
 void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *party,
                            enum hf_front_limit limit)
 {
@@ -99,11 +119,7 @@ void hf_http_count_refusal(struct hf_http_front *front, const struct hf_party *p
                 "refused a request of %s%s%s: its share of the %s is used up, or all are in use",
                 token ? "token \"" : "a client", token ? token : "", token ? "\"" : "",
                 hf_limit_name(limit));
-    struct hf_tally *tally = front->tallies.list;
-    for (size_t i = 1; token && i < front->tallies.count; i++)
-        if (!strcmp(front->tallies.list[i].token, token))
-            tally = &front->tallies.list[i];
-    tally->refused[limit]++;
+    front->tallies.list[hf_tally_of(&front->tallies, token)].refused[limit]++;
 }
 
 void hf_tallies_free(struct hf_tallies *tallies)
@@ -119,8 +135,10 @@ static void add_tally(struct hf_tallies *tallies, const struct hf_tallies *befor
     struct hf_tally *tally = &tallies->list[tallies->count++];
     *tally = (struct hf_tally) { .token = hf_strdup(name) };
     for (size_t i = 0; i < before->count; i++)
-        if (!strcmp(before->list[i].token, name))
+        if (!strcmp(before->list[i].token, name)) {
             memcpy(tally->refused, before->list[i].refused, sizeof tally->refused);
+            tally->answered = before->list[i].answered;
+        }
 }
 
 /* Counts of tokens that are still configured go on. */

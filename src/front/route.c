@@ -68,6 +68,7 @@ static uint64_t open_streams(const struct hf_http_front *front)
 static void say_metrics(struct hf_http_front *front, const struct hf_caller *caller,
                         struct hf_exchange *exchange)
 {
+    hf_tallies_look(front);
     const struct hf_http_status http = {
         .sessions = hf_session_table_count(&front->session_table),
         .connections = hf_http_server_connections(front->server),

@@ -19,6 +19,8 @@ static void on_send(struct hf_sink *sink, const struct hf_effect *effect)
         return;
     if (effect->over)
         hf_http_count_refusal(session->front, session->party, hf_limit_of_engine(effect->over));
+    if (effect->is_answer)
+        session->front->tallies.list[session->tally].answered++;
     if (session->is_modern) {
         hf_modern_send(session, effect);
         return;
@@ -115,6 +117,7 @@ static struct hf_http_session *make(struct hf_http_front *front, const struct hf
     if (caller->token) {
         session->has_token = true;
         session->token_name = hf_strdup(caller->token->name);
+        session->tally = hf_tally_of(&front->tallies, session->token_name);
         session->policy = caller->token->policy;
         memcpy(session->token, caller->token->hash, sizeof session->token);
     }
@@ -145,10 +148,14 @@ struct hf_party *hf_http_party_of(struct hf_exchange *exchange)
     return party;
 }
 
-static void refuse_room(struct hf_exchange *exchange, struct hf_span id,
+static void refuse_room(struct hf_exchange *exchange, struct hf_span id, bool has_own_limit,
                         enum hf_share_verdict verdict)
 {
-    if (verdict == HF_SHARE_OF_PARTY)
+    if (verdict == HF_SHARE_OF_PARTY && has_own_limit)
+        hf_http_refuse(exchange, 429, id, -31005,
+                       "This token has as many sessions as it may (limits.sessions), and all of "
+                       "them are in use; end some, or try again later");
+    else if (verdict == HF_SHARE_OF_PARTY)
         hf_http_refuse(exchange, 429, id, -31005,
                        "This client has its share of the sessions (maxSessions), and all of them "
                        "are in use; end some, or try again later");
@@ -179,8 +186,10 @@ struct hf_http_session *hf_http_session_new(struct hf_http_front *front,
     if (verdict == HF_SHARE_FITS)
         return make(front, caller, only, opener, is_sse);
     hf_http_count_refusal(front, opener, HF_LIMIT_SESSIONS);
+    const bool has_own_limit =
+        opener->sessions.max && opener->sessions.used >= opener->sessions.max;
     hf_party_unref(opener);
-    refuse_room(exchange, id, verdict);
+    refuse_room(exchange, id, has_own_limit, verdict);
     return NULL;
 }
 
@@ -301,6 +310,9 @@ static bool may_stay(const struct hf_http_session *session)
 
 void hf_http_sessions_review(struct hf_http_front *front)
 {
+    for (struct hf_link *at = front->session_table.by_use.next; at != &front->session_table.by_use;
+         at = at->next)
+        session_of(at)->tally = hf_tally_of(&front->tallies, session_of(at)->token_name);
     for (struct hf_link *at = front->session_table.by_use.next, *next;
          at != &front->session_table.by_use; at = next) {
         next = at->next;

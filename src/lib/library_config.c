@@ -352,6 +352,7 @@ struct hf_access *hf_library_access(const struct hf_config *config)
         struct hf_policy *policy =
             servers || allow || deny ? hf_policy_new(servers, allow, deny) : NULL;
         hf_access_add_token(access, token->name, token->hash, policy, token->errors_as);
+        hf_access_set_limits(access, &token->limits);
     }
     return access;
 }

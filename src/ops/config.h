@@ -49,8 +49,9 @@ struct hf_token_config { /* a token, and what its clients may use */
     char *name;
     uint8_t hash[HF_SHA256_SIZE];
     char **servers;              /* NULL-terminated globs over the names of servers */
-    char **allow, **deny;        /* NULL-terminated globs over server__tool */
+    char **allow, **deny;        /* NULL-terminated globs over server__name and URIs */
     enum hf_errors_as errors_as; /* UNSAID: as the servers' settings say */
+    struct hf_token_limits limits;
 };
 
 struct hf_serve_config { /* the HTTP front */

@@ -79,67 +79,132 @@ static bool read_errors_as(struct hf_setting *s, struct hf_span value,
            hf_setting_refuse(s, value.p, "allowed is \"result\" or \"error\"");
 }
 
-/* ---- one token ---- */
+/* ---- members of an object ---- */
 
-static const struct {
-    const char *key;
+struct member {
+    const char *key; /* NULL: the list is over */
     bool (*read)(struct hf_setting *s, struct hf_span value, struct hf_token_config *token);
-} members[] = {
-    { "name", read_name },   { "hash", read_hash }, { "servers", read_servers },
-    { "allow", read_allow }, { "deny", read_deny }, { "errorsAs", read_errors_as },
 };
-enum { MEMBER_COUNT = sizeof members / sizeof members[0] };
 
-static bool unknown_member(struct hf_setting *s, struct hf_span key)
+static bool unknown_member(struct hf_setting *s, struct hf_span key, const struct member *members,
+                           const char *all)
 {
     static const char *const plain[] = { "token", "value", "secret", "password", "bearer" };
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (hf_edit_distance(key, hf_span_of(plain[i])) == 0)
             return hf_setting_refuse(s, key.p, "%s", never_plain);
-    for (size_t i = 0; i < MEMBER_COUNT; i++)
-        if (hf_edit_distance(key, hf_span_of(members[i].key)) < HF_TOO_FAR)
+    for (; members->key; members++)
+        if (hf_edit_distance(key, hf_span_of(members->key)) < HF_TOO_FAR)
             return hf_setting_refuse(s, key.p, "there is no such key; did you mean \"%s\"?",
-                                     members[i].key);
-    return hf_setting_refuse(s, key.p,
-                             "there is no such key; a token has a name, a hash, servers, "
-                             "allow, deny and errorsAs");
+                                     members->key);
+    return hf_setting_refuse(s, key.p, "there is no such key; %s", all);
 }
 
-static bool read_members(struct hf_setting *s, struct hf_span json, struct hf_token_config *token)
+/* `all` names the members, for whoever wrote another one. */
+static bool read_members(struct hf_setting *s, struct hf_span json, struct hf_token_config *token,
+                         const struct member *members, const char *all)
 {
     char shown[HF_SHOWN_MAX];
     const size_t before = strlen(s->fault->item);
+    if (hf_json_type(json) != HF_JSON_OBJECT)
+        return hf_setting_refuse(s, json.p, "found %s; allowed is an object",
+                                 hf_option_kind_of(json));
     for (struct hf_json_iter it = hf_json_iter(json); hf_json_next(&it);) {
-        size_t i = 0;
+        const struct member *member = members;
         hf_text_shown(it.key, shown);
         (void)snprintf(s->fault->item + before, sizeof s->fault->item - before, ".%s", shown);
-        while (i < MEMBER_COUNT && !hf_json_key_is(it.key, hf_span_of(members[i].key)))
-            i++;
-        if (i == MEMBER_COUNT)
-            return unknown_member(s, it.key);
-        if (hf_json_get(json, hf_span_of(members[i].key)).p != it.value.p)
+        while (member->key && !hf_json_key_is(it.key, hf_span_of(member->key)))
+            member++;
+        if (!member->key)
+            return unknown_member(s, it.key, members, all);
+        if (hf_json_get(json, hf_span_of(member->key)).p != it.value.p)
             return hf_setting_refuse(s, it.key.p, "it is given twice");
-        if (!members[i].read(s, it.value, token))
+        if (!member->read(s, it.value, token))
             return false;
     }
     s->fault->item[before] = '\0';
     return true;
 }
 
+/* ---- limits ---- */
+
+enum { COUNT_MAX = 1000000000 };
+static const int64_t bytes_max = COUNT_MAX * INT64_C(1000000);
+
+static bool read_number(struct hf_setting *s, struct hf_span value, int64_t max, int64_t *ret)
+{
+    return (hf_json_int(value, ret) && *ret >= 1 && *ret <= max) ||
+           hf_setting_refuse(s, value.p, "allowed is a whole number from 1 to %lld",
+                             (long long)max);
+}
+
+static bool read_bytes(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    int64_t number;
+    if (!read_number(s, value, bytes_max, &number))
+        return false;
+    token->limits.bytes = (uint64_t)number;
+    return true;
+}
+
+static bool read_count(struct hf_setting *s, struct hf_span value, uint32_t *count)
+{
+    int64_t number;
+    if (!read_number(s, value, COUNT_MAX, &number))
+        return false;
+    *count = (uint32_t)number;
+    return true;
+}
+
+#define COUNT(field)                                                                               \
+    static bool read_##field(struct hf_setting *s, struct hf_span value,                           \
+                             struct hf_token_config *token)                                        \
+    {                                                                                              \
+        return read_count(s, value, &token->limits.field);                                         \
+    }
+COUNT(calls)
+COUNT(sessions)
+COUNT(streams)
+COUNT(subscriptions)
+COUNT(rate_per_minute)
+#undef COUNT
+
+static bool read_limits(struct hf_setting *s, struct hf_span value, struct hf_token_config *token)
+{
+    static const struct member members[] = {
+        { "calls", read_calls },
+        { "sessions", read_sessions },
+        { "streams", read_streams },
+        { "bytes", read_bytes },
+        { "subscriptions", read_subscriptions },
+        { "ratePerMinute", read_rate_per_minute },
+        { NULL, NULL },
+    };
+    return read_members(s, value, token, members,
+                        "limits are calls, sessions, streams, bytes, subscriptions and "
+                        "ratePerMinute");
+}
+
+/* ---- one token ---- */
+
+static const struct member token_members[] = {
+    { "name", read_name },     { "hash", read_hash }, { "servers", read_servers },
+    { "allow", read_allow },   { "deny", read_deny }, { "errorsAs", read_errors_as },
+    { "limits", read_limits }, { NULL, NULL },
+};
+
 static bool read_token(struct hf_setting *s, struct hf_span json, struct hf_token_config *token)
 {
     if (hf_json_type(json) == HF_JSON_STRING)
         return hf_setting_refuse(s, json.p, "%s", never_plain);
-    if (hf_json_type(json) != HF_JSON_OBJECT)
-        return hf_setting_refuse(s, json.p, "found %s; allowed is an object",
-                                 hf_option_kind_of(json));
     token->servers = hf_strings_new();
     token->allow = hf_strings_new();
     token->deny = hf_strings_new();
     token->errors_as = HF_ERRORS_UNSAID;
     hf_strings_add(&token->servers, hf_strdup("*"));
     hf_strings_add(&token->allow, hf_strdup("*"));
-    if (!read_members(s, json, token))
+    if (!read_members(s, json, token, token_members,
+                      "a token has a name, a hash, servers, allow, deny, errorsAs and limits"))
         return false;
     if (!token->name)
         return hf_setting_refuse(s, json.p, "it has no name");

@@ -344,8 +344,17 @@ static const struct {
     { IN_TOKENS("{\"name\":\"a\",\"name\":\"b\"}"), "[0].name: it is given twice" },
     { IN_TOKENS("{\"nam\":\"a\"}"), "[0].nam: there is no such key; did you mean \"name\"?" },
     { IN_TOKENS("{\"scope\":\"a\"}"),
-      "[0].scope: there is no such key; a token has a name, a hash, servers, allow, deny and "
-      "errorsAs" },
+      "[0].scope: there is no such key; a token has a name, a hash, servers, allow, deny, "
+      "errorsAs and limits" },
+    { IN_TOKENS("{\"limits\":5}"), "[0].limits: found a number; allowed is an object" },
+    { IN_TOKENS("{\"limits\":{\"call\":5}}"),
+      "[0].limits.call: there is no such key; did you mean \"calls\"?" },
+    { IN_TOKENS("{\"limits\":{\"x\":5}}"),
+      "[0].limits.x: there is no such key; limits are calls, sessions, streams, bytes, " },
+    { IN_TOKENS("{\"limits\":{\"calls\":0}}"),
+      "[0].limits.calls: allowed is a whole number from 1 to 1000000000" },
+    { IN_TOKENS("{\"limits\":{\"bytes\":\"1\"}}"), "[0].limits.bytes: allowed is a whole number" },
+    { IN_TOKENS("{\"limits\":{\"bytes\":1,\"bytes\":1}}"), "[0].limits.bytes: it is given twice" },
     { IN_TOKENS("{\"servers\":\"a\"}"), "[0].servers: found a string; allowed is an array of" },
     { IN_TOKENS("{\"deny\":[\"a\",\n5]}"), "line 5: holdfast.tokens[0].deny[1]: found a number" },
     { IN_TOKENS(GOOD_TOKEN ",{\"name\":\"ci\",\"hash\":\"sha256:" OTHER_HEX "\"}"),
@@ -409,7 +418,9 @@ TEST(tokens_arrive_with_their_defaults)
     REQUIRE(parse(c,
                   IN_TOKENS("{\"name\":\"ci@${HOST}\",\"hash\":\"sha256:" HEX
                             "\",\"servers\":[\"pay*\"],\"allow\":[\"payments__*\"],"
-                            "\"deny\":[\"payments__refund\"]},"
+                            "\"deny\":[\"payments__refund\"],\"limits\":{\"calls\":1,"
+                            "\"sessions\":2,\"streams\":3,\"bytes\":1000000000000000,"
+                            "\"subscriptions\":5,\"ratePerMinute\":6}},"
                             "{\"hash\":\"sha256:" OTHER_HEX "\",\"name\":\"b\"}"),
                   &err));
     REQUIRE_EQ(c->serve.token_count, 2);
@@ -420,6 +431,9 @@ TEST(tokens_arrive_with_their_defaults)
     CHECK(is(a->deny[0], "payments__refund") && !a->deny[1]);
     CHECK(is(b->servers[0], "*") && !b->servers[1] && is(b->allow[0], "*") && !b->allow[1]);
     CHECK(!b->deny[0]);
+    CHECK(a->limits.calls == 1 && a->limits.sessions == 2 && a->limits.streams == 3);
+    CHECK(a->limits.bytes == 1000000000000000 && a->limits.subscriptions == 5);
+    CHECK(a->limits.rate_per_minute == 6 && b->limits.calls == 0 && b->limits.bytes == 0);
     CHECK(a->hash[0] == 0x00 && a->hash[1] == 0x11 && a->hash[31] == 0xff && b->hash[0] == 0x10);
 }
 

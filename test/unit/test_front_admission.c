@@ -187,7 +187,7 @@ TEST(who_is_turned_away_is_one_line_a_second_of_each_kind_and_a_count)
                   "allowed; to allow them, add that to holdfast.origins\n"));
     f->log[0] = '\0';
     CHECK_EQ(ask(f, "GET", "/mcp", "X: y\r\n", "")->status, 401);
-    const struct trip *x = ask(f, "GET", "/metrics", "", "");
+    const struct trip *x = ask(f, "GET", "/metrics", "Authorization: Bearer good\r\n", "");
     CHECK(has(x, "holdfast_turned_away_total{reason=\"wrong_token\"} 7\n"));
     CHECK(has(x, "holdfast_turned_away_total{reason=\"origin\"} 1\n"));
     CHECK(has(x, "holdfast_turned_away_total{reason=\"no_token\"} 2\n"));

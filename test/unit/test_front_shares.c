@@ -59,7 +59,7 @@ TEST(one_token_gets_three_quarters_of_the_sessions_and_another_finds_some)
           has(x, "its share of the sessions (maxSessions)"));
     CHECK(fill(f, TWO, &x) == 7 && x->status == 429);
     CHECK_EQ(initialize(f, ONE)->status, 429);
-    x = ask(f, "GET", "/metrics", "", "");
+    x = ask(f, "GET", "/metrics", TWO, "");
     CHECK(has(x, "holdfast_refused_total{token=\"one\",limit=\"sessions\"} 2\n"));
     CHECK(has(x, "holdfast_refused_total{token=\"two\",limit=\"sessions\"} 1\n"));
 }
@@ -111,7 +111,7 @@ TEST(the_connections_of_one_token_leave_some_to_another_and_say_which_limit_it_w
     CHECK(open >= 20 && open <= 30); /* a session of a token: three quarters of three quarters */
     CHECK(has(x, "its share of the connections") && header_of(x, "Connection").p);
     CHECK_EQ(initialize(f, TWO)->status, 200);
-    x = ask(f, "GET", "/metrics", "", "");
+    x = ask(f, "GET", "/metrics", TWO, "");
     CHECK(has(x, "holdfast_refused_total{token=\"one\",limit=\"connections\"} 1\n"));
 }
 
@@ -187,4 +187,60 @@ TEST(the_address_of_a_request_is_the_last_hop_that_is_no_proxy_of_ours)
         CHECK(is_right);
     }
     hf_access_free(access);
+}
+
+/* ---- limits of a token's own ---- */
+
+static struct front *limited(struct hf_token_limits limits)
+{
+    struct front *f = front_new(86400000, SESSIONS);
+    struct hf_access *access = hf_access_new(NULL, NULL);
+    add_token(access, "one");
+    hf_access_set_limits(access, &limits);
+    add_token(access, "two");
+    if (!hf_http_front_admit(f->http, access))
+        abort();
+    return f;
+}
+
+TEST(a_token_has_no_more_sessions_than_its_own_limit_and_is_told_so)
+{
+    struct front *f = limited((struct hf_token_limits) { .sessions = 3 });
+    struct trip *x;
+    CHECK(fill(f, ONE, &x) == 3 && x->status == 429);
+    CHECK(has(x, "(limits.sessions)"));
+    CHECK(fill(f, TWO, &x) > 3);
+    x = ask(f, "GET", "/metrics", TWO, "");
+    CHECK(has(x, "holdfast_token_sessions{token=\"one\"} 3\n"));
+    CHECK(has(x, "holdfast_token_answers_total{token=\"one\"} 3\n"));
+    CHECK(has(x, "holdfast_token_calls{token=\"one\"} 0\n"));
+}
+
+TEST(a_token_that_comes_too_often_is_told_before_its_body_is_read_when_to_come_again)
+{
+    struct front *f = limited((struct hf_token_limits) { .rate_per_minute = 4 });
+    struct trip *x;
+    CHECK_EQ(fill(f, ONE, &x), 4);
+    CHECK(x->status == 429 && has(x, "(limits.ratePerMinute)"));
+    CHECK(hf_span_is(header_of(x, "Retry-After"), "15"));
+    CHECK_EQ(initialize(f, TWO)->status, 200);
+    pass(f, 14999);
+    CHECK_EQ(initialize(f, ONE)->status, 429);
+    pass(f, 1);
+    CHECK_EQ(initialize(f, ONE)->status, 200);
+    CHECK_EQ(initialize(f, ONE)->status, 429);
+    x = ask(f, "GET", "/metrics", TWO, "");
+    CHECK(has(x, "holdfast_refused_total{token=\"one\",limit=\"rate\"} 3\n"));
+}
+
+TEST(other_limits_hold_for_a_token_that_is_there_already)
+{
+    struct front *f = limited((struct hf_token_limits) { .sessions = 3 });
+    struct trip *x;
+    CHECK_EQ(fill(f, ONE, &x), 3);
+    struct hf_access *access = hf_access_new(NULL, NULL);
+    add_token(access, "one");
+    hf_access_set_limits(access, &(struct hf_token_limits) { .sessions = 5 });
+    REQUIRE(hf_http_front_admit(f->http, access));
+    CHECK_EQ(fill(f, ONE, &x), 2);
 }

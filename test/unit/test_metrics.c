@@ -14,7 +14,12 @@ static const char *text_of(struct hf_server_entry *servers, size_t count)
                                              .unaddressed = &unaddressed,
                                              .held_bytes = 11,
                                              .remembered_bytes = 12 };
-    struct hf_tally refusals[] = { { "", { 0 } }, { "a\"b", { [HF_LIMIT_SESSIONS] = 5 } } };
+    struct hf_tally refusals[] = { { .token = "" },
+                                   { .token = "a\"b",
+                                     .answered = 7,
+                                     .refused = { [HF_LIMIT_SESSIONS] = 5, [HF_LIMIT_RATE] = 6 },
+                                     .calls = 8,
+                                     .sessions = 9 } };
     const struct hf_tallies tallies = { refusals, 2 };
     const struct hf_refusals turned_away = { .kinds = {
                                                  [HF_REFUSED_WRONG_TOKEN] = { .count = 6 } } };

@@ -176,6 +176,7 @@ static const char *sentence(const struct hf_incoming *in, enum hf_shared what, u
 {
     const struct hf_bound *bound = &in->session->engine->bounds[what];
     const struct hf_share *own = own_limit(in->party, what, wants);
+    const struct hf_share *within = own_limit(in->party, what, UINT64_MAX / 2);
     char counts[100];
     if (own)
         (void)snprintf(room, size,
@@ -185,11 +186,12 @@ static const char *sentence(const struct hf_incoming *in, enum hf_shared what, u
                        numbers(own->used, own->max, wants, counts, sizeof counts),
                        words[what].advice);
     else if (verdict == HF_SHARE_OF_PARTY)
-        (void)snprintf(
-            room, size, "You have your share of the %s: %s; this request was not sent. %s.",
-            words[what].what,
-            numbers(in->party->shares[what].used, bound->limit, wants, counts, sizeof counts),
-            words[what].advice);
+        (void)snprintf(room, size,
+                       "You have your share of the %s%s: %s; this request was not sent. %s.",
+                       words[what].what, within ? " and that your token may have (its limits)" : "",
+                       numbers(in->party->shares[what].used, within ? within->max : bound->limit,
+                               wants, counts, sizeof counts),
+                       words[what].advice);
     else
         (void)snprintf(room, size,
                        "Of the %s too few are left for anybody: %s; this request was not sent. Try "
