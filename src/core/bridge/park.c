@@ -90,7 +90,7 @@ struct hf_park *hf_park_new(struct hf_call *call)
     const struct hf_span params =
         hf_json_get((struct hf_span) { call->text, call->text_length }, HF_SPAN("params"));
     park->session = session;
-    park->party = hf_client_party_ref(call->party);
+    park->party = hf_party_ref(call->party);
     park->call = call;
     park->number = call->id;
     park->server = hf_strdup(call->slot->server->name);
@@ -117,7 +117,7 @@ static void free_park(void *p)
         hf_free(round);
     }
     hf_free(park->end.rest);
-    hf_client_party_unref(park->party);
+    hf_party_unref(park->party);
     hf_free(park->server);
     hf_free(park->capabilities);
     hf_free(park);

@@ -165,6 +165,13 @@ static struct hf_call *make_call(struct hf_engine *engine, const struct hf_call_
     return NULL;
 }
 
+/* Answers the request if its party would have more than its share; true: it did. */
+static bool refuse(const struct hf_incoming *in, enum hf_shared what, uint64_t wants)
+{
+    return !hf_party_may_take(in->session->engine, in->party, what, wants) &&
+           hf_reply_if_over(in, NULL, what, wants);
+}
+
 struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_owner *owner)
 {
     struct hf_session *session = in->session;
@@ -177,8 +184,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
     const size_t eras = in->is_modern ? sizeof(struct hf_call_eras) : 0;
     /* small calls cost more than their text: with it alone they would hold many times the bound */
     const size_t bytes = sizeof(struct hf_call) + eras + msg->text.n + intro;
-    if (hf_reply_if_over(in, NULL, HF_SHARED_CALLS, 1) ||
-        hf_reply_if_over(in, NULL, HF_SHARED_HELD, bytes))
+    if (refuse(in, HF_SHARED_CALLS, 1) || refuse(in, HF_SHARED_HELD, bytes))
         return NULL;
     struct hf_call *call = make_call(engine, owner, session, method, eras + msg->text.n + 1);
     if (!call) { /* calls of our own, and lines that are half written, have the last places */
@@ -187,7 +193,7 @@ struct hf_call *hf_call_new(const struct hf_incoming *in, const struct hf_call_o
                          "sent. Try again later.");
         return NULL;
     }
-    call->party = hf_client_party_ref(in->party);
+    call->party = hf_party_ref(in->party);
     hf_party_take(engine, call->party, HF_SHARED_CALLS, 1);
     call->text = (char *)(call + 1) + eras;
     call->text_length = msg->text.n;
@@ -441,7 +447,7 @@ void hf_call_release(struct hf_call *call)
     hf_call_weigh(call, call->held, 0);
     if (call->party)
         hf_party_give(engine, call->party, HF_SHARED_CALLS, 1);
-    hf_client_party_unref(call->party);
+    hf_party_unref(call->party);
     call->party = NULL;
     hf_call_set_stage(call, HF_CALL_ENDED);
     call->session = NULL;

@@ -3,8 +3,6 @@
 #include <assert.h>
 #include "base/mem.h"
 #include "core/state/call.h"
-#include "core/state/engine_state.h"
-#include "core/state/party.h"
 #include "core/state/session.h"
 
 enum { REMEMBERED_LEAST = 16 << 20 };
@@ -40,28 +38,24 @@ struct hf_client_party *hf_client_party_new(struct hf_client_party *within)
     struct hf_client_party *party = hf_new(struct hf_client_party);
     party->refs = 1;
     hf_link_init(&party->gone);
-    party->within = hf_client_party_ref(within);
+    party->within = hf_party_ref(within);
     for (enum hf_shared what = 0; within && what < HF_SHARED_COUNT; what++)
         party->shares[what].within = &within->shares[what];
     return party;
 }
 
-struct hf_client_party *hf_client_party_ref(struct hf_client_party *party)
+void hf_party_free(struct hf_client_party *party)
 {
-    if (party)
-        party->refs++;
-    return party;
+    struct hf_client_party *within = party->within;
+    for (enum hf_shared what = 0; what < HF_SHARED_COUNT; what++)
+        assert(party->shares[what].used == 0);
+    hf_free(party);
+    hf_party_unref(within);
 }
 
 void hf_client_party_unref(struct hf_client_party *party)
 {
-    while (party && --party->refs == 0) {
-        struct hf_client_party *within = party->within;
-        for (enum hf_shared what = 0; what < HF_SHARED_COUNT; what++)
-            assert(party->shares[what].used == 0);
-        hf_free(party);
-        party = within;
-    }
+    hf_party_unref(party);
 }
 
 void hf_client_party_set_max(struct hf_client_party *party, enum hf_shared what, uint64_t max)
@@ -78,40 +72,8 @@ void hf_session_set_party(struct hf_session *session, struct hf_client_party *pa
 {
     struct hf_client_party *before = session->party;
     assert(session->remembered_bytes == 0);
-    session->party = hf_client_party_ref(party);
+    session->party = hf_party_ref(party);
     hf_client_party_unref(before);
-}
-
-/* ---- counting ---- */
-
-static struct hf_share *share_of(struct hf_client_party *party, enum hf_shared what)
-{
-    return party ? &party->shares[what] : NULL;
-}
-
-void hf_party_take(struct hf_engine *engine, struct hf_client_party *party, enum hf_shared what,
-                   uint64_t amount)
-{
-    hf_share_take(&engine->bounds[what], share_of(party, what), amount);
-}
-
-void hf_party_give(struct hf_engine *engine, struct hf_client_party *party, enum hf_shared what,
-                   uint64_t amount)
-{
-    hf_share_give(&engine->bounds[what], share_of(party, what), amount);
-}
-
-enum hf_share_verdict hf_party_judge(const struct hf_engine *engine,
-                                     const struct hf_client_party *party, enum hf_shared what,
-                                     uint64_t wants)
-{
-    return hf_share_judge(&engine->bounds[what], party ? &party->shares[what] : NULL, wants);
-}
-
-bool hf_party_may_take(const struct hf_engine *engine, const struct hf_client_party *party,
-                       enum hf_shared what, uint64_t amount)
-{
-    return hf_party_judge(engine, party, what, amount) == HF_SHARE_FITS;
 }
 
 struct hf_client_party *hf_client_party_outermost(struct hf_client_party *party)

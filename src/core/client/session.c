@@ -22,7 +22,7 @@ bool hf_session_awaits_start(const struct hf_session *session)
 
 bool hf_session_cannot_be_served(const struct hf_session *session)
 {
-    return session->only && session->only->cannot_start;
+    return hf_session_has_no_server(session);
 }
 
 bool hf_session_was_turned_away(const struct hf_session *session)

@@ -14,6 +14,12 @@ static inline bool hf_session_uses(const struct hf_session *session, const struc
            (!session->policy || hf_policy_allows_server(session->policy, server->name));
 }
 
+/* What hf_session_cannot_be_served says; looked at for each request. */
+static inline bool hf_session_has_no_server(const struct hf_session *session)
+{
+    return session->only && session->only->cannot_start;
+}
+
 /* What every request of a client is answered for which hf_session_cannot_be_served. */
 enum { HF_WHY_SIZE = 800 };
 void hf_session_turn_away(struct hf_session *session, enum hf_method_id method,

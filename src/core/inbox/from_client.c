@@ -64,7 +64,7 @@ static void take_request(struct hf_session *session, const struct hf_origin *ori
     const struct hf_incoming *in = &incoming;
     if (in->is_modern && hf_modern_refuse_wrong(in))
         return;
-    if (hf_session_cannot_be_served(session) && in->method->id != HF_METHOD_PING) {
+    if (hf_session_has_no_server(session) && in->method->id != HF_METHOD_PING) {
         refuse_to_serve(in);
         return;
     }

@@ -213,7 +213,7 @@ static void free_session(void *p)
     for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
         hf_view_unref(session->given[part]);
     hf_policy_unref(session->policy);
-    hf_client_party_unref(session->party);
+    hf_party_unref(session->party);
     hf_free(session->initialize_params);
     hf_free(session->log_level);
     hf_free(session);

@@ -104,7 +104,7 @@ void hf_subscription_add(struct hf_session *session, struct hf_client_party *par
                session_hash(session, sub->uri));
     put_at_server(sub, server);
     hf_session_remember(session, weight(sub));
-    sub->party = hf_client_party_ref(party);
+    sub->party = hf_party_ref(party);
     hf_party_take(session->engine, party, HF_SHARED_SUBSCRIPTIONS, 1);
     if (length_of(sub->uri) > session->engine->longest_uri)
         session->engine->longest_uri = length_of(sub->uri);
@@ -120,7 +120,7 @@ static void drop(struct hf_subscription *sub)
     take_from_server(sub);
     mark_runtimes(session, sub->server, sub->uri);
     hf_party_give(session->engine, sub->party, HF_SHARED_SUBSCRIPTIONS, 1);
-    hf_client_party_unref(sub->party);
+    hf_party_unref(sub->party);
     hf_free(sub->uri);
     hf_free(sub);
     if (session->engine->bounds[HF_SHARED_SUBSCRIPTIONS].used == 0)
