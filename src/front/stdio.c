@@ -28,6 +28,7 @@ struct hf_stdio_front {
     void *context;
     bool is_at_end, is_finished;
     bool has_failed;  /* the client's own server cannot be started */
+    bool is_greeted;  /* its initialize has a result: no failed start ends holdfast any more */
     bool is_patient;  /* waits for what would tell how it ends, until `patience` */
     bool is_terminal; /* whoever sits there reads the log, and types no requests */
     struct hf_alarm patience;
@@ -206,7 +207,10 @@ static void be_patient(struct hf_stdio_front *front)
  * too, and nothing is read after that. */
 static void review_failure(struct hf_stdio_front *front)
 {
+    if (front->is_greeted)
+        return;
     front->has_failed |= hf_session_cannot_be_served(front->session);
+    front->is_greeted = !front->has_failed && hf_session_version(front->session);
     if (!front->has_failed || front->is_at_end)
         return;
     if (!hf_session_was_turned_away(front->session) && front->is_patient && !front->is_terminal) {
