@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "io/http_connection.h"
+#include "io/portion.h"
 
 enum {
-    ACCEPTS_PER_TURN = 64,
     ACCEPT_AGAIN_MS = 100,
     REFUSALS_MAX = 32, /* connections over the limit that get an answer; others are just closed */
     BACKLOG = 1024,    /* the kernel lowers it to its own limit */
@@ -246,8 +246,9 @@ static void accept_again(void *context)
 static void on_acceptable(void *context, unsigned events)
 {
     struct hf_http_server *server = context;
+    struct hf_portion portion = { 0 };
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+    while (hf_portion_goes_on(&portion, HF_PORTION_ACCEPTS_US)) {
         struct sockaddr_storage peer = { .ss_family = AF_UNIX };
         socklen_t length = sizeof peer;
         const int fd =

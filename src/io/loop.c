@@ -5,6 +5,10 @@
  *          <- the eventfd of signals.c, once a signal is wanted
  *
  * A turn of plain descriptors costs one system call: the next alarm is the timeout of that call.
+ *
+ * What one wait reports may take several turns (portion.h), and the next wait comes after the last
+ * of it. Waiting again earlier would starve some: epoll turns its list of ready descriptors by as
+ * many as it reports, so that of a multiple of these the same would come first for ever.
  */
 #include "io/loop.h"
 #include <assert.h>
@@ -15,9 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "io/portion.h"
 #include "io/signals.h"
 
-enum { EVENTS_PER_TURN = 64 };
+enum { EVENTS_PER_WAIT = 64 };
 
 struct hf_watch {
     struct hf_link link; /* in the loop's live, always_ready or freed list */
@@ -45,6 +50,8 @@ struct hook {
 
 struct hf_loop {
     int epoll;
+    struct epoll_event ready[EVENTS_PER_WAIT]; /* of the last wait; data.ptr NULL: freed since */
+    int next_ready, ready_count;
     bool in_turn, is_now_fixed, is_ringing;
     struct hf_now now;
     hf_read_clock *read_clock;
@@ -81,21 +88,25 @@ static void call_watch(struct hf_watch *watch, unsigned events)
 }
 
 /* A callback may free any watch, its own too, so watches are taken one by one from a second list.
- */
+ * Those that the portion has no time for are the first of the next turn. */
 static void call_always_ready(struct hf_loop *loop)
 {
+    struct hf_portion portion = { 0 };
     struct hf_link turn;
-    hf_link_init(&turn);
-    while (!hf_list_empty(&loop->always_ready)) {
-        struct hf_link *first = loop->always_ready.next;
-        hf_unlink(first);
-        hf_list_push(&turn, first);
-    }
+    if (hf_list_empty(&loop->always_ready))
+        return;
+    hf_list_move(&turn, &loop->always_ready);
     struct hf_watch *watch;
-    while ((watch = HF_LIST_FIRST(&turn, struct hf_watch, link))) {
+    while ((watch = HF_LIST_FIRST(&turn, struct hf_watch, link)) &&
+           hf_portion_goes_on(&portion, HF_PORTION_EVENTS_US)) {
         hf_unlink(&watch->link);
         hf_list_push(&loop->always_ready, &watch->link);
         call_watch(watch, HF_READABLE | HF_WRITABLE);
+    }
+    while (!hf_list_empty(&turn)) {
+        struct hf_link *last = turn.prev;
+        hf_unlink(last);
+        hf_list_push_front(&loop->always_ready, last);
     }
 }
 
@@ -122,18 +133,29 @@ static void call_signals(struct hf_loop *loop)
     }
 }
 
-/* Waits at most `timeout_ms` and calls the watches that are ready. A signal that ends the wait
- * early is seen in the next turn. */
+static bool has_ready(const struct hf_loop *loop)
+{
+    return loop->next_ready < loop->ready_count;
+}
+
+/* Calls the watches that are ready, as many as the portion has time for; if none is left from the
+ * last wait, waits at most `timeout_ms`. A signal that ends the wait early is seen in the next
+ * turn. */
 static void call_ready(struct hf_loop *loop, int timeout_ms)
 {
-    struct epoll_event ready[EVENTS_PER_TURN];
-    const int count = epoll_wait(loop->epoll, ready, EVENTS_PER_TURN, timeout_ms);
+    struct hf_portion portion = { 0 };
     bool has_signals = false;
-    for (int i = 0; i < count; i++) {
-        if (ready[i].data.ptr == loop)
+    if (!has_ready(loop)) {
+        loop->ready_count = epoll_wait(loop->epoll, loop->ready, EVENTS_PER_WAIT, timeout_ms);
+        loop->next_ready = 0;
+    }
+    const bool is_alone = loop->ready_count == 1; /* the usual case needs no clock */
+    while (has_ready(loop) && (is_alone || hf_portion_goes_on(&portion, HF_PORTION_EVENTS_US))) {
+        const struct epoll_event *event = &loop->ready[loop->next_ready++];
+        if (event->data.ptr == loop)
             has_signals = true;
-        else
-            call_watch(ready[i].data.ptr, events_of(ready[i].events));
+        else if (event->data.ptr)
+            call_watch(event->data.ptr, events_of(event->events));
     }
     if (has_signals)
         call_signals(loop);
@@ -184,10 +206,14 @@ void hf_watch_free(struct hf_watch *watch)
 {
     if (!watch)
         return;
+    struct hf_loop *loop = watch->loop;
     hf_watch_set(watch, 0);
     watch->is_freed = true;
     hf_unlink(&watch->link);
-    hf_list_push(&watch->loop->freed, &watch->link); /* this turn's events may still name it */
+    hf_list_push(&loop->freed, &watch->link); /* its own callback may be running */
+    for (int i = loop->next_ready; i < loop->ready_count; i++)
+        if (loop->ready[i].data.ptr == watch)
+            loop->ready[i].data.ptr = NULL;
 }
 
 static void free_watches(struct hf_link *list)
@@ -252,17 +278,23 @@ void hf_alarm_set(struct hf_alarm *alarm, uint64_t at_ms)
     hf_timer_set(&loop->alarms, &alarm->timer, at_ms);
 }
 
+static bool is_due(const struct hf_loop *loop, uint64_t now_ms)
+{
+    const uint64_t next_ms = hf_timers_next(&loop->alarms);
+    return next_ms && next_ms <= now_ms;
+}
+
 static void ring_alarms(struct hf_loop *loop)
 {
     if (!hf_timers_next(&loop->alarms))
         return;
     const uint64_t now_ms = hf_loop_now_ms(loop);
-    struct hf_timer *timer;
+    struct hf_portion portion = { 0 };
     loop->is_ringing = true;
     for (size_t left = loop->alarms.count; left > 0; left--) {
-        if (!(timer = hf_timers_pop(&loop->alarms, now_ms)))
+        if (!is_due(loop, now_ms) || !hf_portion_goes_on(&portion, HF_PORTION_ALARMS_US))
             break;
-        const struct hf_alarm *alarm = timer->owner;
+        const struct hf_alarm *alarm = hf_timers_pop(&loop->alarms, now_ms)->owner;
         alarm->on_alarm(alarm->context);
     }
     loop->is_ringing = false;
@@ -362,7 +394,7 @@ int hf_loop_fd(const struct hf_loop *loop)
 
 int hf_loop_timeout_ms(struct hf_loop *loop)
 {
-    if (!hf_list_empty(&loop->always_ready))
+    if (has_ready(loop) || !hf_list_empty(&loop->always_ready))
         return 0;
     const uint64_t next_ms = hf_timers_next(&loop->alarms);
     if (!next_ms)

@@ -1,7 +1,9 @@
 /*
  * loop.h - one event loop: descriptors, alarms, signals, and the end of a turn.
  *
- * A turn is: wait, ready descriptors, signals, the alarms that are due, the turn hook. Never blocks
+ * A turn is: wait, ready descriptors, signals, the alarms that are due, the turn hook. Of ready
+ * descriptors and of due alarms it takes a portion (portion.h), in turns that follow one another
+ * until each has had its callback: none has it twice before another had it once. Never blocks
  * except in hf_loop_step(loop, true); never changes the flags of a descriptor it watches (those of
  * an inherited stdin are shared with other processes); one thread per loop.
  *

@@ -1,9 +1,14 @@
 /* shell.c - see shell.h. */
 #include "io/shell.h"
+#include "io/portion.h"
 
 static void flush_some(struct hf_link *list)
 {
-    for (int i = 0; i < HF_FLUSHES_A_TURN && !hf_list_empty(list); i++) {
+    struct hf_portion portion = { 0 };
+    bool is_alone = list->next == list->prev; /* the usual case needs no clock */
+    while (!hf_list_empty(list) &&
+           (is_alone || hf_portion_goes_on(&portion, HF_PORTION_WRITES_US))) {
+        is_alone = false;
         struct hf_flush *flush = HF_LIST_FIRST(list, struct hf_flush, link);
         hf_unlink(&flush->link);
         flush->flush(flush);

@@ -53,11 +53,9 @@ static inline void hf_shell_flush_later(struct hf_shell *shell, struct hf_flush 
         hf_list_push(&shell->dirty, &flush->link);
 }
 
-/* Of those that have bytes to write: so many new ones, and so many old ones, in one turn. A write
- * takes 5 to 10 us, and news may be for thousands of streams. */
-enum { HF_FLUSHES_A_TURN = 128 };
-
-/* The end of a turn. False: some are left, and another turn must come at once. */
+/* The end of a turn: of those that have bytes to write, a portion of new ones and a portion of old
+ * ones write. A write takes 5 to 10 us, and news may be for thousands of streams. False: some are
+ * left, and another turn must come at once. */
 bool hf_shell_flush(struct hf_shell *shell);
 
 static inline void hf_shell_free_later(struct hf_shell *shell, struct hf_flush *flush)
