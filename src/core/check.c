@@ -5,6 +5,7 @@
 #include "core/bridge/legacy_input.h"
 #include "core/bridge/park.h"
 #include "core/call/queue.h"
+#include "core/client/audience.h"
 #include "core/machine/slot.h"
 #include "core/remote/exchange.h"
 #include "core/remote/refusal.h"
@@ -435,6 +436,17 @@ static void check_sessions(struct check *c)
         broken(c, 12, "parked calls keep %llu bytes", (unsigned long long)parked);
 }
 
+static void check_views(const struct check *c)
+{
+    uint64_t bytes = 0;
+    const struct hf_audience *audience;
+    HF_LIST_EACH (audience, &c->engine->audiences, struct hf_audience, link)
+        bytes += audience->view_bytes;
+    if (bytes != c->engine->view_bytes)
+        broken(c, 12, "lists hold %llu bytes, and %llu are counted", (unsigned long long)bytes,
+               (unsigned long long)c->engine->view_bytes);
+}
+
 void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *context)
 {
     struct check c = { .engine = engine, .hook = hook, .context = context };
@@ -446,6 +458,7 @@ void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *
     }
     check_sessions(&c);
     check_shares(&c);
+    check_views(&c);
     if (c.timers != engine->timers.count)
         broken(&c, 0, "%zu timers are set, of which %zu have an owner", engine->timers.count,
                c.timers);

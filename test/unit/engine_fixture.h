@@ -19,7 +19,7 @@
 #include "test.h"
 #include "wire/jsonrpc.h"
 
-enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 8, TOOLS_MAX = 4000 };
+enum { SERVERS_MAX = 8, CHILDREN_MAX = 128, CLIENTS_MAX = 256, TOOLS_MAX = 4000 };
 enum { TAKEN_BACK_MAX = 64, LEAVES_MAX = 64 };
 enum { T0 = 1000000 }; /* the clock's first reading; any value but 0 would do */
 

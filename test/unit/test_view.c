@@ -430,8 +430,10 @@ TEST(a_cursor_of_the_fifth_list_before_is_told_to_start_again)
     struct client *c = greeted_client(w, NULL), *other = greeted_client(w, NULL);
     client_asks(c, 1, "tools/list");
     for (int i = 0; i < 4; i++) {
-        char tools[60];
-        (void)snprintf(tools, sizeof tools, "[{\"name\":\"v%d\"}]", i);
+        char tools[200];
+        (void)snprintf(tools, sizeof tools,
+                       "[{\"name\":\"version_number_%d_a\"},{\"name\":\"version_number_%d_b\"}]", i,
+                       i);
         manners_of(w, s)->tools = tools;
         operate(w, s, HF_OP_RESTART);
         (void)list_tools(other);

@@ -13,6 +13,7 @@
 static void free_audience(struct hf_audience *audience)
 {
     hf_audience_drop_views(audience);
+    hf_audience_forget_names(audience);
     hf_policy_unref(audience->policy);
     hf_unlink(&audience->link);
     hf_unlink(&audience->mark);
@@ -31,6 +32,7 @@ static struct hf_audience *new_audience(struct hf_engine *engine, struct hf_serv
     hf_link_init(&audience->members);
     hf_link_init(&audience->greeted);
     hf_link_init(&audience->mark);
+    hf_link_init(&audience->old_views);
     hf_list_push(&engine->audiences, &audience->link);
     return audience;
 }

@@ -25,6 +25,8 @@ struct hf_audience {
     struct hf_server *only;
     struct hf_policy *policy;
     struct hf_view *views[HF_PART_COUNT][HF_VIEWS_KEPT]; /* newest first */
+    struct hf_link old_views;         /* of which only the names are kept, the oldest first */
+    uint64_t view_bytes;              /* of all its views */
     uint64_t built_at[HF_PART_COUNT]; /* list_serial when views[part][0] was last current */
     struct hf_link members, greeted;  /* all sessions; those whose initialize was answered */
     unsigned levels[HF_LEVEL_COUNT];  /* how many members set each log level */

@@ -1,8 +1,10 @@
 /* view.c - the lists as the clients of one audience are shown them: merged, named, filtered, paged.
  *
- * A view is built when a client first asks for it after a change, and never changed after that. The
- * newest few views are kept, so that a cursor stays good while its client fetches further pages,
- * and each client keeps the view it was last given, so that names in it go on resolving (P6). */
+ * A view is built when a client first asks for it after a change, and never changed after that. A
+ * few older views of more than one page are kept, so that a cursor stays good while its client
+ * fetches further pages, and each client keeps the view it was last given, so that names in it go
+ * on resolving (P6). Of a view that is only kept for that, only the names are kept, and
+ * all views together are bounded (view_keep.c). */
 #include "core/client/view.h"
 #include <assert.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include "core/client/audience.h"
 #include "core/client/policy.h"
 #include "core/client/session.h"
+#include "core/client/view_parts.h"
 #include "core/outbox.h"
 #include "core/server/server.h"
 #include "core/state/session.h"
@@ -18,60 +21,21 @@
 
 enum { NAME_MAX_LENGTH = 64, CURSOR_GOOD_MS = 300000, VIEW_BYTES_MAX = 256 << 20 };
 
-struct entry {
-    struct hf_map_node in_map;
-    struct hf_span name;      /* as published, plain text, in view->names */
-    struct hf_server *server; /* kept alive by view->sources, even if it was removed */
-    const struct hf_item *item;
-};
-
-struct hf_view {
-    unsigned refs;
-    uint64_t version, born_ms;
-    struct hf_buf names, bytes; /* bytes: the items as JSON, comma-separated within a page */
-    struct entry *entries;
-    size_t count, cap;
-    size_t *page_ends; /* offsets in `bytes` */
-    size_t page_count;
-    struct hf_map by_name;
-    struct source { /* keeps the items and the server alive */
-        struct hf_part *part;
-        struct hf_server *server;
-    } * sources;
-    size_t source_count;
-};
-
-void hf_view_unref(struct hf_view *view)
-{
-    if (!view || --view->refs > 0)
-        return;
-    for (size_t i = 0; i < view->source_count; i++) {
-        hf_part_unref(view->sources[i].part);
-        hf_server_unref(view->sources[i].server);
-    }
-    hf_free(view->sources);
-    hf_buf_done(&view->names);
-    hf_buf_done(&view->bytes);
-    hf_free(view->entries);
-    hf_free(view->page_ends);
-    hf_map_done(&view->by_name);
-    hf_free(view);
-}
-
 /* ---- names ---- */
 
 /* NULL: the server was removed. It may still stand in lists that clients were given. */
-static struct hf_server *server_of(const struct entry *entry)
+static struct hf_server *server_of(const struct hf_view_entry *entry)
 {
     return entry && !entry->server->is_forgotten ? entry->server : NULL;
 }
 
-static const struct entry *find_entry(const struct hf_view *view, struct hf_span name)
+static const struct hf_view_entry *find_entry(const struct hf_view *view, struct hf_span name)
 {
-    if (!view)
+    if (!view || !view->audience)
         return NULL;
-    const struct entry *entry;
-    HF_MAP_EACH(entry, &view->by_name, hf_map_hash(&view->by_name, 0, name), struct entry, in_map)
+    const struct hf_view_entry *entry;
+    HF_MAP_EACH(entry, &view->by_name, hf_map_hash(&view->by_name, 0, name), struct hf_view_entry,
+                in_map)
     {
         if (hf_span_eq(entry->name, name))
             return entry;
@@ -219,8 +183,10 @@ static bool add_entry(struct hf_view *view, struct hf_session *session, struct h
     else if (page_length)
         hf_buf_add_char(&view->bytes, ',');
     add_item(view, server, item, plain, has_names(part) ? name : plain);
-    struct entry *entry = &view->entries[view->count++];
-    *entry = (struct entry) { .name = name, .server = server, .item = item };
+    struct hf_view_entry *entry = &view->entries[view->count++];
+    *entry = (struct hf_view_entry) {
+        .name = name, .server = server, .own_name = item->name, .is_idempotent = item->is_idempotent
+    };
     hf_map_add(&view->by_name, &entry->in_map, hf_map_hash(&view->by_name, 0, name));
     is_new = true;
 out:
@@ -279,6 +245,8 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     size_t bytes;
     const size_t count = count_items(session, part, &bytes);
     view->refs = 1;
+    view->audience = session->audience;
+    hf_link_init(&view->in_old);
     view->version = ++engine->view_serial;
     view->born_ms = engine->now_ms;
     view->names = hf_draft();
@@ -286,7 +254,7 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
     /* names must not move while entries point into them */
     if (!hf_buf_reserve(&view->names, bytes + 1))
         assert(0 && "the parts are bounded");
-    view->entries = hf_new_array(struct entry, count + 1);
+    view->entries = hf_new_array(struct hf_view_entry, count + 1);
     hf_map_init(&view->by_name, &engine->map_key);
     uint64_t total = 0;
     struct hf_server *server;
@@ -295,35 +263,29 @@ static struct hf_view *build(struct hf_session *session, enum hf_part_id part)
             continue;
         struct hf_part *source = server->parts[part];
         view->sources = hf_realloc(view->sources, (view->source_count + 1) * sizeof *view->sources);
-        view->sources[view->source_count++] = (struct source) { hf_part_ref(source), server };
+        view->sources[view->source_count++] =
+            (struct hf_view_source) { hf_part_ref(source), server };
         server->refs++;
         for (size_t i = 0; i < source->count; i++)
             (void)add_entry(view, session, server, &source->items[i], part);
     }
     end_page(view);
+    view->digest = hf_map_hash(&view->by_name, view->page_count, hf_buf_span(&view->bytes));
+    for (size_t i = 0; i < view->count; i++)
+        view->digest = hf_map_hash(&view->by_name, view->digest,
+                                   (struct hf_span) { (const char *)&view->entries[i].server,
+                                                      sizeof view->entries[i].server });
+    hf_view_count(view);
     return view;
 }
 
 /* ---- the views that an audience keeps ---- */
 
-void hf_audience_drop_views(struct hf_audience *audience)
+static void drop_old_cursors(struct hf_audience *audience, struct hf_view **views)
 {
-    for (enum hf_part_id part = 0; part < HF_PART_COUNT; part++)
-        for (size_t i = 0; i < HF_VIEWS_KEPT; i++) {
-            hf_view_unref(audience->views[part][i]);
-            audience->views[part][i] = NULL;
-        }
-}
-
-static bool is_same(const struct hf_view *a, const struct hf_view *b)
-{
-    if (a->count != b->count || a->page_count != b->page_count ||
-        !hf_span_eq(hf_buf_span(&a->bytes), hf_buf_span(&b->bytes)))
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->entries[i].server != b->entries[i].server)
-            return false;
-    return true;
+    for (size_t i = 1; i < HF_VIEWS_KEPT; i++)
+        if (views[i] && audience->engine->now_ms - views[i]->born_ms >= CURSOR_GOOD_MS)
+            hf_view_let_go(&views[i]);
 }
 
 /* A change may be in what rules hide from this audience: then the newest view stays what it was. */
@@ -337,19 +299,25 @@ static struct hf_view *newest(struct hf_session *session, enum hf_part_id part)
         return views[0];
     struct hf_view *fresh = build(session, part);
     audience->built_at[part] = serial;
-    if (views[0] && is_same(views[0], fresh)) {
+    if (views[0] && views[0]->digest == fresh->digest) {
         hf_view_unref(fresh);
         return views[0];
     }
-    hf_view_unref(views[HF_VIEWS_KEPT - 1]);
-    memmove(views + 1, views, (HF_VIEWS_KEPT - 1) * sizeof *views);
+    if (views[0] && views[0]->page_count > 1) { /* clients may have cursors of it */
+        hf_view_let_go(&views[HF_VIEWS_KEPT - 1]);
+        memmove(views + 1, views, (HF_VIEWS_KEPT - 1) * sizeof *views);
+        views[0] = NULL;
+    }
+    hf_view_let_go(&views[0]);
     views[0] = fresh;
+    drop_old_cursors(audience, views);
+    hf_views_make_room(audience);
     return fresh;
 }
 
 bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part)
 {
-    return newest(session, part) == session->given[part];
+    return newest(session, part)->digest == session->given[part]->digest;
 }
 
 /* ---- pages ---- */
@@ -483,14 +451,14 @@ bool hf_view_resolve(struct hf_session *session, enum hf_part_id part, struct hf
     bool found = false;
     if (hf_json_unescape(raw_name, &plain)) {
         const struct hf_span name = hf_buf_span(&plain);
-        const struct entry *entry = find_entry(session->given[part], name);
+        const struct hf_view_entry *entry = find_entry(session->given[part], name);
         if (!server_of(entry))
             entry = find_entry(newest(session, part), name);
         found = server_of(entry);
         if (found)
             *ret_target = (struct hf_target) { .server = entry->server,
-                                               .own_name = entry->item->name,
-                                               .is_idempotent = entry->item->is_idempotent };
+                                               .own_name = entry->own_name,
+                                               .is_idempotent = entry->is_idempotent };
         else if (has_names(part))
             found = resolve_unlisted(session, part, name, ret_target);
     }

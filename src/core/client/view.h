@@ -30,6 +30,7 @@ struct hf_server *hf_view_template_server(struct hf_session *session, struct hf_
 void hf_view_unref(struct hf_view *view); /* NULL accepted */
 /* Whether the list that the session was last given is still the newest. */
 bool hf_view_is_newest(struct hf_session *session, enum hf_part_id part);
+void hf_audience_forget_names(struct hf_audience *audience);
 void hf_audience_drop_views(struct hf_audience *audience);
 
 #endif

@@ -79,6 +79,7 @@ struct hf_engine {
     uint32_t call_cap, free_hint, call_count, held_count;
     uint32_t gone_count; /* calls at a server for whose answer nobody waits */
     uint64_t serial, view_serial;
+    uint64_t view_bytes; /* of the lists that clients are shown, or were given */
     struct hf_bound bounds[HF_SHARED_COUNT]; /* of what parties share: call/party.h */
     uint8_t secret[HF_SECRET_SIZE];
     struct hf_map_key map_key; /* key of every map, made of the secret */
