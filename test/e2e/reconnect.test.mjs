@@ -226,7 +226,7 @@ test('a_command_that_has_vanished_is_named_in_the_error_and_works_once_it_is_bac
   const server = new Server(dir);
   fs.symlinkSync(EFFECTS, missing);
   const hf = run(t, {
-    options: [...SOON, '--wait-ms', '400', '--list-wait-ms', '200', '--reconnect-first-attempts', '-1'],
+    options: [...SOON, '--wait-ms', '2000', '--reconnect-first-attempts', '-1'],
     command: [missing, ...server.args],
   });
   hf.servers = { effects: server };
