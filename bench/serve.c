@@ -150,6 +150,7 @@ struct turns serve_turns(const struct door *door)
     const char *metrics = read_metrics(door);
     return (struct turns) {
         .longest_ms = 1000 * figure(metrics, "loop_turn_cpu_seconds_max"),
+        .longest_bytes = figure(metrics, "loop_turn_longest_bytes"),
         .over_5_ms = figure(metrics, "loop_turn_cpu_seconds_count") -
                      figure(metrics, "loop_turn_cpu_seconds_bucket{le=\"0.005\"}"),
     };

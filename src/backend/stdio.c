@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "io/fate.h"
+#include "io/portion.h"
 #include "io/proc.h"
 #include "io/stream.h"
 #include "ops/env.h"
@@ -112,7 +113,10 @@ static void take_lines(struct hf_child *child, bool is_end)
         switch (is_end ? hf_lines_last(&child->out_lines, &line)
                        : hf_lines_next(&child->out_lines, &line)) {
         case HF_LINE_NONE: return;
-        case HF_LINE_WHOLE: hf_runtime_line(child->runtime, line, now); break;
+        case HF_LINE_WHOLE:
+            hf_loop_note_message(child->shell->loop, line.n);
+            hf_runtime_line(child->runtime, line, now);
+            break;
         case HF_LINE_OVER:
             hf_runtime_line_oversized(child->runtime, hf_lines_over(&child->out_lines), now);
             break;
@@ -126,8 +130,11 @@ static void take_lines(struct hf_child *child, bool is_end)
 static void on_stdout(void *context, unsigned events)
 {
     struct hf_child *child = context;
+    struct hf_portion portion = { 0 };
     (void)events;
     for (int i = 0; i < READS_A_TURN && child->out_watch; i++) {
+        if (i > 0 && !hf_portion_goes_on(&portion, HF_PORTION_READS_US))
+            return;
         size_t room, got = 0;
         char *into = hf_lines_room(&child->out_lines, READ_SIZE, &room);
         const enum hf_io result = hf_stream_read(child->out, into, room, &got);

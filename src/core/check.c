@@ -447,10 +447,29 @@ static void check_views(const struct check *c)
                (unsigned long long)c->engine->view_bytes);
 }
 
+/* No update is kept that nothing will pass on, and only the first of them is half-way. */
+static void check_updates(struct check *c)
+{
+    const struct hf_engine *engine = c->engine;
+    const struct hf_update *update;
+    size_t found = 0;
+    HF_LIST_EACH (update, &engine->updates, struct hf_update, link) {
+        if (found++ > 0 && update->serial)
+            broken(c, 0, "two updates of resources are half-way");
+        if (update->owner || strlen(update->text) > HF_UPDATE_TEXT_MAX)
+            broken(c, 12, "an update is kept that is to be passed on at once");
+    }
+    if (found != engine->update_count || found > HF_UPDATES_MAX)
+        broken(c, 12, "%zu updates of resources are kept", found);
+    if ((found > 0) != (engine->more_updates.at_ms != 0))
+        broken(c, 0, "updates of resources wait for nothing");
+}
+
 void hf_engine_check(const struct hf_engine *engine, hf_broken_hook hook, void *context)
 {
     struct check c = { .engine = engine, .hook = hook, .context = context };
-    c.timers += armed(&engine->more_news);
+    c.timers += armed(&engine->more_news) + armed(&engine->more_updates);
+    check_updates(&c);
     check_call_table(&c);
     const struct hf_server *server;
     HF_LIST_EACH (server, &engine->servers, struct hf_server, link) {

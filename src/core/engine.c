@@ -26,11 +26,13 @@
 #include "core/settings.h"
 #include "core/state/session.h"
 #include "core/subscription/listener.h"
+#include "core/subscription/subscription.h"
 #include "core/subscription/upstream.h"
 
 /* A block holds a call and its text, if the text is of the usual length; as many blocks are kept as
  * a busy client has calls in flight. */
 enum { CALL_BLOCK_SIZE = 2048, CALL_BLOCKS_MAX = 128 };
+enum { TIMERS_A_TURN = 256 }; /* about 3 us each: the deadlines of many calls may be one moment */
 
 /* A map that has items keeps its old key: an item stays under the hash it was put in with. */
 static void set_map_key(struct hf_engine *engine, struct hf_map_key key)
@@ -65,9 +67,11 @@ struct hf_engine *hf_engine_new(const struct hf_limits *limits, uint64_t seed)
     hf_link_init(&engine->unlisted);
     hf_link_init(&engine->anywhere);
     hf_link_init(&engine->audiences_to_tell);
+    hf_link_init(&engine->updates);
     for (enum hf_mark_kind kind = 0; kind < HF_MARK_COUNT; kind++)
         hf_link_init(&engine->marks[kind]);
     hf_timer_init(&engine->more_news, HF_TIMER_NEWS, engine);
+    hf_timer_init(&engine->more_updates, HF_TIMER_UPDATES, engine);
     engine->call_blocks = HF_POOL(CALL_BLOCK_SIZE, CALL_BLOCKS_MAX);
     return engine;
 }
@@ -178,6 +182,7 @@ static void fire(struct hf_timer *timer)
     case HF_TIMER_EXCHANGE: hf_remote_exchange_timer(timer->owner); break;
     case HF_TIMER_DRAIN: hf_session_timer(timer->owner); break;
     case HF_TIMER_NEWS: ((struct hf_engine *)timer->owner)->is_marked = true; break;
+    case HF_TIMER_UPDATES: hf_updates_timer(timer->owner); break;
     case HF_TIMER_SERVER_REQUEST: hf_choose_client_timer(timer->owner); break;
     case HF_TIMER_PARK: hf_park_timer(timer->owner); break;
     }
@@ -187,7 +192,7 @@ void hf_engine_tick(struct hf_engine *engine, struct hf_now now)
 {
     hf_set_now(engine, now);
     struct hf_timer *timer;
-    while ((timer = hf_timers_pop(&engine->timers, now.mono_ms)))
+    for (int i = 0; i < TIMERS_A_TURN && (timer = hf_timers_pop(&engine->timers, now.mono_ms)); i++)
         fire(timer);
 }
 
@@ -231,6 +236,7 @@ void hf_engine_free(struct hf_engine *engine)
     hf_tasks_forget(engine, NULL);
     hf_audiences_forget(engine, NULL);
     hf_timer_clear(&engine->timers, &engine->more_news);
+    hf_updates_forget(engine, NULL);
     engine->effect_taken = engine->effect_count;
     hf_engine_collect(engine);
     assert(engine->call_count == 0);

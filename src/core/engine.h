@@ -148,6 +148,7 @@ void hf_engine_give_leave(struct hf_engine *engine, enum hf_seam seam, uint64_t 
 /* ---- time ---- */
 
 uint64_t hf_engine_next_ms(const struct hf_engine *engine); /* when to tick next; 0: not needed */
+/* Of many that are due some are left for the next tick. */
 void hf_engine_tick(struct hf_engine *engine, struct hf_now now);
 
 /* ---- servers and what operators do with them ---- */

@@ -225,6 +225,9 @@ static void add_turns(struct hf_buf *out, const struct hf_turn_times *turns)
     begin(out, "loop_turn_cpu_seconds_max", "gauge", "CPU time of the longest turn.");
     hf_buf_printf(out, "holdfast_loop_turn_cpu_seconds_max %.6f\n",
                   (double)turns->longest_ns / 1e9);
+    add_one(out, "loop_turn_longest_bytes", "gauge",
+            "Bytes of the largest message that the longest turn took or sent.",
+            turns->longest_bytes);
 }
 
 static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusals)

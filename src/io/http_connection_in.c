@@ -7,6 +7,7 @@
 enum {
     BACKLOG_MAX = 256 * 1024, /* bytes of unwritten answers at which no further request is begun */
     BODY_STEP = 256 * 1024,   /* a long body is read without a copy, in such steps */
+    REQUESTS_AT_ONCE = 16,    /* of those that came in one read; the next ones after a write */
     WHY_SIZE = 160,
 };
 
@@ -46,6 +47,7 @@ static void hand_up(struct hf_connection *connection)
     const struct hf_http_server *server = connection->server;
     connection->phase = HF_PHASE_ASKED;
     connection->read_by_ms = 0;
+    hf_loop_note_message(server->shell->loop, hf_buf_len(&connection->request->body));
     server->events.request(server->context, &connection->exchange);
 }
 
@@ -245,12 +247,12 @@ static void skip(struct hf_connection *connection, struct hf_span *bytes)
 
 void hf_connection_take(struct hf_connection *connection, struct hf_span *bytes)
 {
-    while (bytes->n) {
+    for (int requests = 0; bytes->n;) {
         if (connection->phase == HF_PHASE_BODY)
             take_body(connection, bytes);
         else if (connection->phase == HF_PHASE_HEAD && connection->skip)
             skip(connection, bytes);
-        else if (connection->phase == HF_PHASE_HEAD &&
+        else if (connection->phase == HF_PHASE_HEAD && requests++ < REQUESTS_AT_ONCE &&
                  hf_buf_len(&connection->channel.out) < BACKLOG_MAX)
             take_head(connection, bytes);
         else

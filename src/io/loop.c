@@ -428,6 +428,12 @@ void hf_loop_measure_turns(struct hf_loop *loop)
     loop->measures_turns = true;
 }
 
+void hf_loop_note_message(struct hf_loop *loop, size_t bytes)
+{
+    if (bytes > loop->turn_times.largest_bytes)
+        loop->turn_times.largest_bytes = bytes;
+}
+
 const struct hf_turn_times *hf_loop_turn_times(const struct hf_loop *loop)
 {
     return loop->measures_turns ? &loop->turn_times : NULL;

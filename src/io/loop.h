@@ -15,6 +15,7 @@
 #define HF_IO_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/list.h"
 #include "base/now.h"
@@ -69,6 +70,8 @@ void hf_loop_on_turn(struct hf_loop *loop, hf_on_loop *on_turn, void *context);
 
 /* From here on the CPU time of each turn is counted; see turn_times.h. */
 void hf_loop_measure_turns(struct hf_loop *loop);
+/* In this turn a message of so many bytes is taken from a peer, or sent to one. */
+void hf_loop_note_message(struct hf_loop *loop, size_t bytes);
 const struct hf_turn_times *hf_loop_turn_times(const struct hf_loop *loop); /* NULL: not measured */
 
 /* Takes over the disposition of `signum` for the whole process: for a program, never for a library.

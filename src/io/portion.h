@@ -16,6 +16,7 @@
 enum {
     HF_PORTION_EVENTS_US = 1000,
     HF_PORTION_ACCEPTS_US = 500,
+    HF_PORTION_READS_US = 500, /* of one server, after the first */
     HF_PORTION_ALARMS_US = 500,
     HF_PORTION_WRITES_US = 500, /* for each of the two lists of shell.h */
 };

@@ -23,8 +23,11 @@ void hf_turn_times_add(struct hf_turn_times *times, uint64_t turn_ns)
         at++;
     times->buckets[at]++;
     times->sum_ns += turn_ns;
-    if (turn_ns > times->longest_ns)
+    if (turn_ns > times->longest_ns) {
         times->longest_ns = turn_ns;
+        times->longest_bytes = times->largest_bytes;
+    }
+    times->largest_bytes = 0;
 }
 
 void hf_turn_times_turned(struct hf_turn_times *times)

@@ -2,8 +2,9 @@
  * turn_times.h - how much CPU time the turns of a loop take.
  *
  * One client's work must not hold up another's, so no turn should take more than a few
- * milliseconds. Only the CPU time of the thread is counted: what a busy machine takes away from it
- * does not show. It costs a system call for each turn, so it is measured only when asked for.
+ * milliseconds, except one that takes or sends a single large message: its bytes are kept beside
+ * its time. Only the CPU time of the thread is counted: what a busy machine takes away from it does
+ * not show. It costs a system call for each turn, so it is measured only when asked for.
  */
 #ifndef HF_IO_TURN_TIMES_H
 #define HF_IO_TURN_TIMES_H
@@ -17,7 +18,9 @@ extern const uint32_t hf_turn_bounds_us[HF_TURN_BOUNDS];
 struct hf_turn_times {
     uint64_t buckets[HF_TURN_BOUNDS + 1]; /* up to each bound, and one for turns above all */
     uint64_t sum_ns, longest_ns;
-    uint64_t last_ns; /* CPU time of the thread at the end of the last turn */
+    uint64_t largest_bytes; /* of one message, in the turn that is going on */
+    uint64_t longest_bytes; /* of one message, in the longest turn */
+    uint64_t last_ns;       /* CPU time of the thread at the end of the last turn */
 };
 
 void hf_turn_times_begin(struct hf_turn_times *times);

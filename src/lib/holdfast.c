@@ -97,6 +97,10 @@ static void perform(struct hf *hf, const struct hf_effect *effect)
     case HF_DO_RELEASE: hf_backend_release(hf_runtime_backend(effect->runtime)); break;
     case HF_DO_SEND: {
         struct hf_sink *sink = hf_session_sink(effect->session);
+        size_t bytes = 0;
+        for (unsigned i = 0; i < effect->piece_count; i++)
+            bytes += effect->pieces[i].n;
+        hf_loop_note_message(hf->shell.loop, bytes);
         sink->send(sink, effect);
         break;
     }

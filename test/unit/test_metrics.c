@@ -114,18 +114,23 @@ TEST(turns_of_the_loop_are_told_only_if_they_are_measured)
 {
     struct hf_turn_times times = { .sum_ns = 0 };
     CHECK(!strstr(text_of(NULL, 0), "loop_turn"));
+    times.largest_bytes = 5;
     hf_turn_times_add(&times, 400000);
     hf_turn_times_add(&times, 5000000);
     hf_turn_times_add(&times, 5000001);
+    times.largest_bytes = 1000000;
     hf_turn_times_add(&times, 250000000);
+    times.largest_bytes = 7;
+    hf_turn_times_add(&times, 1);
     turns = &times;
     const char *text = text_of(NULL, 0);
     turns = NULL;
-    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.0005\"} 1"));
-    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.005\"} 2"));
-    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.01\"} 3"));
-    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"+Inf\"} 4"));
-    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_count 4"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.0005\"} 2"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.005\"} 3"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"0.01\"} 4"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_bucket{le=\"+Inf\"} 5"));
+    CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_count 5"));
     CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_sum 0.260400"));
     CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_max 0.250000"));
+    CHECK(has_line(text, "holdfast_loop_turn_longest_bytes 1000000"));
 }

@@ -1,10 +1,13 @@
 /*
  * test_updates.c - resources/subscribe of legacy clients: whose update reaches whom, and that one
- * among many costs no more than one alone.
+ * among many costs no more than one alone; and that a crowd of followers is told in portions.
  */
 #include "core/subscription/subscription.h"
 #include "engine_fixture.h"
 
+#define META                                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 #define UPDATED "notifications/resources/updated"
 
 static struct scene legacy_scene(void)
@@ -126,4 +129,93 @@ TEST(the_last_of_many_who_follow_one_resource_takes_it_back)
     ask(&s, clients[COUNT - 1], "unsubscribe", "a:1");
     CHECK(child_got(s.first, "resources/unsubscribe") == 1);
     world_end(s.w);
+}
+
+/* ---- a crowd ---- */
+
+enum { CROWD = 3 * HF_UPDATE_FOLLOWERS_A_TURN - 10 };
+
+static void listen_as(struct client *c, int id, const char *uri)
+{
+    client_says_via(c, (uint64_t)id,
+                    "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscriptions/listen\",\"params\":"
+                    "{" META ",\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}}}",
+                    id, uri);
+}
+
+/* Modern clients share a session: each has a listener in it. */
+static struct scene crowd_scene(void)
+{
+    struct scene s =
+        lone_server(default_settings(), MANNERS(.resources = "[{\"uri\":\"a:1\",\"name\":\"r\"}]"));
+    s.client = open_client(s.w, s.server);
+    for (int id = 1; id <= CROWD; id++)
+        listen_as(s.client, id, "a:1");
+    return s;
+}
+
+static size_t told_via(const struct client *c, uint64_t via)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->got.count; i++)
+        count += c->got.items[i].via == via && hf_span_is(c->got.items[i].msg.method, UPDATED);
+    return count;
+}
+
+TEST(a_crowd_is_told_of_an_update_in_portions_each_follower_once)
+{
+    struct scene s = crowd_scene();
+    update(s.first, "a:1");
+    CHECK_EQ(heard(s.client, UPDATED), HF_UPDATE_FOLLOWERS_A_TURN);
+    advance(s.w, 1);
+    CHECK_EQ(heard(s.client, UPDATED), 2 * HF_UPDATE_FOLLOWERS_A_TURN);
+    advance(s.w, 1);
+    CHECK_EQ(heard(s.client, UPDATED), CROWD);
+    advance(s.w, 100);
+    for (uint64_t via = 1; via <= CROWD; via++)
+        CHECK_EQ(told_via(s.client, via), 1);
+}
+
+TEST(an_update_that_comes_while_a_crowd_is_told_reaches_all_of_it_and_one_that_waits_is_told_once)
+{
+    struct scene s = crowd_scene();
+    for (int i = 0; i < 5; i++)
+        update(s.first, "a:1");
+    advance(s.w, 100);
+    for (uint64_t via = 1; via <= CROWD; via++)
+        CHECK_EQ(told_via(s.client, via), 2);
+}
+
+TEST(followers_that_leave_while_a_crowd_is_told_are_not_told_and_the_others_are)
+{
+    struct scene s = crowd_scene();
+    update(s.first, "a:1");
+    const uint64_t next = HF_UPDATE_FOLLOWERS_A_TURN + 1;
+    for (uint64_t via = next; via < next + 5; via++)
+        client_cancels(s.client, (int)via);
+    advance(s.w, 100);
+    for (uint64_t via = 1; via <= CROWD; via++)
+        CHECK_EQ(told_via(s.client, via), via < next || via >= next + 5);
+}
+
+TEST(more_updates_than_may_wait_are_all_told)
+{
+    enum { MORE = HF_UPDATES_MAX + 10 };
+    struct scene s = crowd_scene();
+    char uri[32];
+    for (int i = 0; i < MORE; i++) {
+        (void)snprintf(uri, sizeof uri, "a:1/%d", i);
+        update(s.first, uri);
+    }
+    advance(s.w, 1000);
+    CHECK_EQ(heard(s.client, UPDATED), MORE * CROWD);
+}
+
+TEST(updates_that_wait_go_with_their_server)
+{
+    struct scene s = crowd_scene();
+    update(s.first, "a:1");
+    operate(s.w, s.server, HF_OP_REMOVE);
+    advance(s.w, 60000);
+    CHECK(heard(s.client, UPDATED) >= HF_UPDATE_FOLLOWERS_A_TURN);
 }

@@ -41,6 +41,7 @@ enum hf_timer_kind {
     HF_TIMER_EXCHANGE, /* a cut stream is to be resumed, or an answered one should have ended */
     HF_TIMER_DRAIN,    /* a finished session's dispatched calls have had their time */
     HF_TIMER_NEWS,     /* more clients are to be told of list changes */
+    HF_TIMER_UPDATES,  /* more clients are to be told of updates of resources */
     HF_TIMER_SERVER_REQUEST, /* a client has not answered a server request */
     HF_TIMER_INITIALIZED,    /* a greeted server waits for its client's `initialized` */
     HF_TIMER_PARK, /* a round of questions is gathered, or no retry came for a parked call */
@@ -70,6 +71,9 @@ struct hf_engine {
     bool is_marked;                      /* something is marked, or there is news to tell */
     struct hf_link audiences_to_tell;
     struct hf_timer more_news;
+    struct hf_link updates; /* of resources, that not all followers were told of */
+    size_t update_count;
+    struct hf_timer more_updates;
     uint64_t news_serial, update_serial;
     uint64_t list_serial[HF_PART_COUNT]; /* counts changes of what servers offer, or publish */
     struct hf_call **calls;              /* by index; NULL: free */

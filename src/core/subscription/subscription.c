@@ -88,6 +88,10 @@ static void put_at_server(struct hf_subscription *sub, struct hf_server *server)
 
 static void take_from_server(struct hf_subscription *sub)
 {
+    struct hf_update *update =
+        HF_LIST_FIRST(&sub->session->engine->updates, struct hf_update, link);
+    if (update && update->next == &sub->by_uri)
+        update->next = hf_map_next(&sub->by_uri);
     hf_unlink(&sub->in_server);
     hf_map_remove(&sub->session->engine->subscriptions_by_uri, &sub->by_uri);
 }
@@ -179,6 +183,7 @@ void hf_session_unsubscribe(struct hf_session *session, struct hf_server *server
 void hf_subscriptions_forget(struct hf_server *server)
 {
     struct hf_subscription *sub;
+    hf_updates_forget(server->engine, server);
     HF_LIST_EACH_SAFE (sub, &server->subscriptions, struct hf_subscription, in_server) {
         if (!sub->listener) {
             drop(sub);
@@ -198,10 +203,16 @@ void hf_subscriptions_forget(struct hf_server *server)
     HF_MAP_EACH(sub, &(engine)->subscriptions_by_uri, hash_of(engine, server, uri),                \
                 struct hf_subscription, by_uri)
 
+/* `owner`: the one client of the server's runtime; NULL: all share it. */
+static bool is_shared_with(const struct hf_session *session, const struct hf_session *owner,
+                           const struct hf_server *server)
+{
+    return (!owner || owner == session) && hf_session_uses(session, server);
+}
+
 static bool is_of(const struct hf_session *session, const struct hf_runtime *runtime)
 {
-    const struct hf_session *owner = runtime->slot->owner;
-    return (!owner || owner == session) && hf_session_uses(session, runtime->server);
+    return is_shared_with(session, runtime->slot->owner, runtime->server);
 }
 
 static bool others_want(const struct hf_session *session, const struct hf_server *server,
@@ -324,100 +335,208 @@ const char **hf_wanted_uris(const struct hf_runtime *runtime, size_t *ret_count)
     return wanted.uris;
 }
 
-/* ---- updates ---- */
+/* ---- who follows an update ---- */
 
-struct update { /* a resource update that is being passed to its subscribers */
-    const struct hf_runtime *runtime;
-    const struct hf_msg *msg;
-    const char *uri;
-    struct hf_span untagged;
-};
-
-static void send_once(struct hf_session *session, const struct update *update)
+/* Goes on to the next URI that covers the updated one: first to subscriptions to it at the server,
+ * then to those that no server lists. False: there is none. */
+static bool next_place(struct hf_update *update)
 {
-    if (!session->has_greeted || session->updated == session->engine->update_serial)
-        return;
-    session->updated = session->engine->update_serial;
-    hf_session_send(session, 0, update->untagged);
+    const struct hf_engine *engine = update->server->engine;
+    const struct hf_map *map = &engine->subscriptions_by_uri;
+    const size_t length = length_of(update->uri);
+    if (update->at && !update->is_anywhere) {
+        update->is_anywhere = true;
+        update->next = hf_map_first(map, update->anywhere);
+        return true;
+    }
+    while (update->at < length && update->at < engine->longest_uri) {
+        if (!ends_piece(update->uri, ++update->at))
+            continue;
+        const struct hf_span piece = { update->uri + update->from, update->at - update->from };
+        update->at_server = hf_map_hash(map, update->at_server, piece);
+        update->anywhere = hf_map_hash(map, update->anywhere, piece);
+        update->from = update->at;
+        update->is_anywhere = false;
+        update->next = hf_map_first(map, update->at_server);
+        return true;
+    }
+    return false;
+}
+
+/* A candidate: others with the same hash may be among them. NULL: all were looked at. */
+static const struct hf_subscription *next_candidate(struct hf_update *update)
+{
+    while (!update->next)
+        if (!next_place(update))
+            return NULL;
+    const struct hf_map_node *node = update->next;
+    update->next = hf_map_next(node);
+    return HF_ITEM((uintptr_t)node, const struct hf_subscription, by_uri);
 }
 
 /* A subscription covers what lies below its URI, of which a token may forbid some. */
-static bool may_hear(const struct hf_session *session, const struct update *update)
+static bool may_hear(const struct hf_session *session, const struct hf_update *update)
 {
-    return hf_policy_allows_uri(session->policy, update->runtime->server, hf_span_of(update->uri));
+    return hf_policy_allows_uri(session->policy, update->server, hf_span_of(update->uri));
+}
+
+static bool follows(const struct hf_subscription *sub, const struct hf_update *update)
+{
+    return sub->server == (update->is_anywhere ? NULL : update->server) &&
+           length_of(sub->uri) == update->at && memcmp(sub->uri, update->uri, update->at) == 0 &&
+           is_shared_with(sub->session, update->owner, update->server) &&
+           may_hear(sub->session, update);
+}
+
+/* ---- updates ---- */
+
+static void send_once(struct hf_session *session, const struct hf_update *update,
+                      struct hf_span untagged)
+{
+    if (!session->has_greeted || session->updated == update->serial)
+        return;
+    session->updated = update->serial;
+    hf_session_send(session, 0, untagged);
 }
 
 /* A listener is told once of an update that several of its URIs cover. */
-static void send_tagged(const struct hf_subscription *sub, const struct update *update)
+static void send_tagged(const struct hf_subscription *sub, const struct hf_update *update,
+                        const struct hf_msg *msg)
 {
-    struct hf_engine *engine = sub->session->engine;
     struct hf_listener *listener = sub->listener;
-    if (listener->updated == engine->update_serial)
+    if (listener->updated == update->serial)
         return;
-    listener->updated = engine->update_serial;
+    listener->updated = update->serial;
     hf_session_send(sub->session, listener->via,
-                    hf_listener_tagged(engine, update->msg, hf_span_of(listener->id)));
+                    hf_listener_tagged(sub->session->engine, msg, hf_span_of(listener->id)));
 }
 
-/* Passes the update to subscriptions whose URI is exactly the first `length` bytes of the updated
- * one. */
-static void pass_at(const struct hf_server *at, uint64_t hash, size_t length,
-                    const struct update *update)
+/* Looks at so many subscriptions. False: some are left. */
+static bool pass_portion(struct hf_update *update, const struct hf_msg *msg, size_t most)
 {
-    const struct hf_engine *engine = update->runtime->server->engine;
-    const struct hf_subscription *sub;
-    HF_MAP_EACH(sub, &engine->subscriptions_by_uri, hash, struct hf_subscription, by_uri)
-    {
-        if (sub->server != at || length_of(sub->uri) != length ||
-            memcmp(sub->uri, update->uri, length) != 0 || !is_of(sub->session, update->runtime) ||
-            !may_hear(sub->session, update))
+    const struct hf_span untagged =
+        hf_listener_tagged(update->server->engine, msg, (struct hf_span) { NULL, 0 });
+    for (; most > 0; most--) {
+        const struct hf_subscription *sub = next_candidate(update);
+        if (!sub)
+            return true;
+        if (!follows(sub, update))
             continue;
         if (sub->listener)
-            send_tagged(sub, update);
+            send_tagged(sub, update, msg);
         else
-            send_once(sub->session, update);
+            send_once(sub->session, update, untagged);
     }
+    return false;
 }
 
-static void pass(const struct update *update)
+static void begin(struct hf_update *update)
 {
-    const struct hf_server *server = update->runtime->server;
-    const struct hf_engine *engine = server->engine;
-    const struct hf_map *map = &engine->subscriptions_by_uri;
-    const size_t length = length_of(update->uri);
-    uint64_t at_server = first_scope(server), anywhere = first_scope(NULL);
-    for (size_t from = 0, at = 1; at <= length && at <= engine->longest_uri; at++) {
-        if (!ends_piece(update->uri, at))
-            continue;
-        const struct hf_span piece = { update->uri + from, at - from };
-        at_server = hf_map_hash(map, at_server, piece);
-        anywhere = hf_map_hash(map, anywhere, piece);
-        pass_at(server, at_server, at, update);
-        pass_at(NULL, anywhere, at, update);
-        from = at;
+    if (update->serial)
+        return;
+    update->serial = ++update->server->engine->update_serial;
+    update->at_server = first_scope(update->server);
+    update->anywhere = first_scope(NULL);
+}
+
+static void forget(struct hf_update *update)
+{
+    update->server->engine->update_count--;
+    hf_unlink(&update->link);
+    hf_free(update->uri);
+    hf_free(update->text);
+    hf_free(update);
+}
+
+/* Passes the first of the kept updates to so many subscriptions. */
+static void pass_first(struct hf_engine *engine, size_t most)
+{
+    struct hf_update *update = HF_LIST_FIRST(&engine->updates, struct hf_update, link);
+    struct hf_msg msg;
+    struct hf_err err;
+    if (hf_msg_parse(hf_span_of(update->text), engine->limits.max_depth, &msg, &err) !=
+        HF_MSG_OK) { /* cannot be: it was read before it was kept */
+        forget(update);
+        return;
     }
+    begin(update);
+    if (pass_portion(update, &msg, most))
+        forget(update);
+}
+
+static void pass_more_later(struct hf_engine *engine)
+{
+    hf_timer_set(&engine->timers, &engine->more_updates,
+                 hf_list_empty(&engine->updates) ? 0 : engine->now_ms + 1);
+}
+
+void hf_updates_timer(struct hf_engine *engine)
+{
+    pass_first(engine, HF_UPDATE_FOLLOWERS_A_TURN);
+    pass_more_later(engine);
+}
+
+void hf_updates_forget(struct hf_engine *engine, const struct hf_server *server)
+{
+    struct hf_update *update;
+    HF_LIST_EACH_SAFE (update, &engine->updates, struct hf_update, link)
+        if (!server || update->server == server)
+            forget(update);
+    pass_more_later(engine);
+}
+
+static struct hf_update *find_waiting(const struct hf_engine *engine, const struct hf_update *like)
+{
+    struct hf_update *update;
+    HF_LIST_EACH (update, &engine->updates, struct hf_update, link)
+        if (!update->serial && update->server == like->server &&
+            strcmp(update->uri, like->uri) == 0)
+            return update;
+    return NULL;
+}
+
+/* Keeps the update until its turn comes; its URI is taken over. */
+static void keep(struct hf_engine *engine, const struct hf_update *from, struct hf_span text)
+{
+    struct hf_update *update = find_waiting(engine, from);
+    if (update) {
+        hf_free(from->uri);
+        hf_free(update->text);
+    } else {
+        if (engine->update_count == HF_UPDATES_MAX)
+            pass_first(engine, SIZE_MAX);
+        update = hf_new(struct hf_update);
+        *update = *from;
+        hf_list_push(&engine->updates, &update->link);
+        engine->update_count++;
+    }
+    update->text = hf_span_dup(text);
+    pass_more_later(engine);
 }
 
 void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
 {
     const struct hf_server *server = runtime->server;
     struct hf_engine *engine = server->engine;
+    struct hf_session *owner = runtime->slot->owner;
     const struct hf_span raw = hf_json_get(msg->params, HF_SPAN("uri"));
     if (hf_json_type(raw) != HF_JSON_STRING)
         return;
-    char *uri = hf_json_canonical_string(raw);
-    const struct update update = {
-        .runtime = runtime,
-        .msg = msg,
-        .uri = uri,
-        .untagged = hf_listener_tagged(engine, msg, (struct hf_span) { NULL, 0 }),
-    };
-    engine->update_serial++;
+    struct hf_update update = { .server = server, .owner = owner };
+    update.uri = hf_json_canonical_string(raw);
+    /* One client alone follows what its own runtime says, and it may go before its update. */
+    const bool is_kept = !owner && msg->text.n <= HF_UPDATE_TEXT_MAX;
+    if (is_kept && !hf_list_empty(&engine->updates)) {
+        keep(engine, &update, msg->text);
+        return;
+    }
+    begin(&update);
     /* A legacy server that runs for one client alone, which came to this server's endpoint: the
      * client gets every update, subscribed or not. */
-    struct hf_session *owner = runtime->slot->owner;
     if (owner && owner->only == server && !runtime->is_modern && may_hear(owner, &update))
-        send_once(owner, &update);
-    pass(&update);
-    hf_free(uri);
+        send_once(owner, &update, hf_listener_tagged(engine, msg, (struct hf_span) { NULL, 0 }));
+    if (pass_portion(&update, msg, is_kept ? HF_UPDATE_FOLLOWERS_A_TURN : SIZE_MAX))
+        hf_free(update.uri);
+    else
+        keep(engine, &update, msg->text);
 }
