@@ -390,8 +390,9 @@ int main(int argc, char **argv)
         (void)waitpid(pids[i], NULL, 0);
     }
     printf("turns      longest %.1f ms of CPU, with a message of %.0f bytes; %.0f took more than 5 "
-           "ms\n",
-           after.longest_ms, after.longest_bytes, after.over_5_ms - before.over_5_ms);
+           "ms, %.0f of these without a message of 256 KiB\n",
+           after.longest_ms, after.longest_bytes, after.over_5_ms - before.over_5_ms,
+           after.too_long - before.too_long);
     const double most = most_memory_mb(pid);
     printf("memory     at most %.0f MB (bound: maxBufferedBytes and 32 MB are %d MB): %s\n", most,
            BUFFERED_MB + BESIDE_MB, most <= BUFFERED_MB + BESIDE_MB ? "met" : "NOT MET");

@@ -151,6 +151,7 @@ struct turns serve_turns(const struct door *door)
     return (struct turns) {
         .longest_ms = 1000 * figure(metrics, "loop_turn_cpu_seconds_max"),
         .longest_bytes = figure(metrics, "loop_turn_longest_bytes"),
+        .too_long = figure(metrics, "loop_turns_too_long_total"),
         .over_5_ms = figure(metrics, "loop_turn_cpu_seconds_count") -
                      figure(metrics, "loop_turn_cpu_seconds_bucket{le=\"0.005\"}"),
     };

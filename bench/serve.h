@@ -36,6 +36,7 @@ int serve_open_stream(const struct door *door, const char *id);
 
 struct turns { /* of the event loop so far, by their CPU time */
     double longest_ms, over_5_ms;
+    double too_long;      /* over 5 ms without a large message */
     double longest_bytes; /* of the largest message in the longest turn */
 };
 struct turns serve_turns(const struct door *door);

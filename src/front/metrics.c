@@ -228,6 +228,9 @@ static void add_turns(struct hf_buf *out, const struct hf_turn_times *turns)
     add_one(out, "loop_turn_longest_bytes", "gauge",
             "Bytes of the largest message that the longest turn took or sent.",
             turns->longest_bytes);
+    add_one(out, "loop_turns_too_long_total", "counter",
+            "Turns of more than 5 ms of CPU time without a message of 256 KiB or more.",
+            turns->over_5_ms_without);
 }
 
 static void add_turned_away(struct hf_buf *out, const struct hf_refusals *refusals)

@@ -27,6 +27,7 @@ void hf_turn_times_add(struct hf_turn_times *times, uint64_t turn_ns)
         times->longest_ns = turn_ns;
         times->longest_bytes = times->largest_bytes;
     }
+    times->over_5_ms_without += turn_ns > 5000000 && times->largest_bytes < HF_TURN_LARGE_BYTES;
     times->largest_bytes = 0;
 }
 

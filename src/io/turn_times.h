@@ -15,12 +15,15 @@
 enum { HF_TURN_BOUNDS = sizeof((int[]) { HF_TURN_BOUNDS_US }) / sizeof(int) };
 extern const uint32_t hf_turn_bounds_us[HF_TURN_BOUNDS];
 
+enum { HF_TURN_LARGE_BYTES = 256 * 1024 }; /* what a message must have to excuse a long turn */
+
 struct hf_turn_times {
     uint64_t buckets[HF_TURN_BOUNDS + 1]; /* up to each bound, and one for turns above all */
     uint64_t sum_ns, longest_ns;
-    uint64_t largest_bytes; /* of one message, in the turn that is going on */
-    uint64_t longest_bytes; /* of one message, in the longest turn */
-    uint64_t last_ns;       /* CPU time of the thread at the end of the last turn */
+    uint64_t largest_bytes;     /* of one message, in the turn that is going on */
+    uint64_t longest_bytes;     /* of one message, in the longest turn */
+    uint64_t over_5_ms_without; /* turns of more than 5 ms that had no large message */
+    uint64_t last_ns;           /* CPU time of the thread at the end of the last turn */
 };
 
 void hf_turn_times_begin(struct hf_turn_times *times);

@@ -133,4 +133,5 @@ TEST(turns_of_the_loop_are_told_only_if_they_are_measured)
     CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_sum 0.260400"));
     CHECK(has_line(text, "holdfast_loop_turn_cpu_seconds_max 0.250000"));
     CHECK(has_line(text, "holdfast_loop_turn_longest_bytes 1000000"));
+    CHECK(has_line(text, "holdfast_loop_turns_too_long_total 1"));
 }
