@@ -6,6 +6,7 @@
 #include "core/call/send.h"
 #include "core/client/policy.h"
 #include "core/client/session.h"
+#include "core/outbox.h"
 #include "core/server/server.h"
 #include "core/state/call.h"
 #include "core/state/engine_state.h"
@@ -441,10 +442,11 @@ static void begin(struct hf_update *update)
 
 static void forget(struct hf_update *update)
 {
-    update->server->engine->update_count--;
+    struct hf_engine *engine = update->server->engine;
+    engine->update_count--;
     hf_unlink(&update->link);
     hf_free(update->uri);
-    hf_free(update->text);
+    hf_bury(engine, hf_free, update->text); /* what is sent untagged is this very text */
     hf_free(update);
 }
 
