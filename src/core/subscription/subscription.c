@@ -344,13 +344,12 @@ static bool next_place(struct hf_update *update)
 {
     const struct hf_engine *engine = update->server->engine;
     const struct hf_map *map = &engine->subscriptions_by_uri;
-    const size_t length = length_of(update->uri);
     if (update->at && !update->is_anywhere) {
         update->is_anywhere = true;
         update->next = hf_map_first(map, update->anywhere);
         return true;
     }
-    while (update->at < length && update->at < engine->longest_uri) {
+    while (update->at < update->length && update->at < engine->longest_uri) {
         if (!ends_piece(update->uri, ++update->at))
             continue;
         const struct hf_span piece = { update->uri + update->from, update->at - update->from };
@@ -526,6 +525,7 @@ void hf_update_pass(struct hf_runtime *runtime, const struct hf_msg *msg)
         return;
     struct hf_update update = { .server = server, .owner = owner };
     update.uri = hf_json_canonical_string(raw);
+    update.length = length_of(update.uri);
     /* One client alone follows what its own runtime says, and it may go before its update. */
     const bool is_kept = !owner && msg->text.n <= HF_UPDATE_TEXT_MAX;
     if (is_kept && !hf_list_empty(&engine->updates)) {

@@ -49,6 +49,7 @@ struct hf_update {
     const struct hf_server *server;
     const struct hf_session *owner; /* the one client of the runtime; NULL: all share it */
     char *uri;                      /* JSON string in our own spelling */
+    size_t length;                  /* of the URI in it: a peer chooses how many pieces it has */
     char *text;                     /* the whole notification */
     uint64_t serial;                /* 0: it waits, and nobody has been told */
     /* The next subscription to look at: one at the server, or anywhere, of the first `at` bytes of
